@@ -1,0 +1,21 @@
+"""What an answer needs to know from outside: who it is, when, and where fresh ids come from.
+
+The pure rooms take no clock and no randomness; both arrive here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    model: str  # the target's model: the name used where the upstream reports none (decision 11)
+    now: int  # Unix seconds: `created` where the upstream gives none
+    keeps_id: Callable[[str], bool]  # has this id the dialect's form? (decision 12)
+    new_id: Callable[[], str]
+    new_call_id: Callable[[], str]  # "call_…", for a tool call that came without an id
