@@ -1,0 +1,170 @@
+"""One choice of an upstream's chunk, read: text in strings, reasoning in one place, a finish reason of the enum.
+
+`read_choice` takes the entry apart; `State` is what the machine remembers of a choice between its entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from antiphon.chat.calls import Calls, LegacyCall
+from antiphon.chat.completion import conform_logprobs
+from antiphon.chat.event import heal, settle_tail
+from antiphon.chat.failure import is_error, malformed, read_failure
+from antiphon.chat.finish import read_finish
+from antiphon.chat.stamp import Document
+from antiphon.chat.text import ThinkSplitter, flatten
+
+# Empty values of these say nothing and are not sent; `role` is the machine's own to send.
+SILENT: Final = frozenset({"refusal", "tool_calls", "function_call", "audio", "reasoning", "reasoning_content"})
+NATIVE: Final = "native_finish_reason"
+_SCALARS: Final = (str, int, float)
+
+
+@dataclass(slots=True)
+class State:
+    """A choice under way."""
+
+    index: int
+    calls: Calls
+    legacy: LegacyCall
+    think: ThinkSplitter | None
+    finish: str | None = None
+    streamed: bool = False  # a real `delta` has come: a `message` now is a copy of the whole, not a piece
+    audio_over: bool = False  # its audio has said when it expires, which is its last word (E8)
+    tails: dict[str, str] = field(default_factory=dict)  # text key -> a character cut in two
+    sent: Document = field(default_factory=dict)  # scalar extras the client has seen on this choice
+
+    def flush(self) -> Document:
+        """The text still held back when the choice ends."""
+        text: Document = {}
+        if self.think is not None:
+            content, reasoning = self.think.close()
+            text = {key: piece for key, piece in (("reasoning_content", reasoning), ("content", content)) if piece}
+        for key, tail in self.tails.items():
+            text[key] = text.get(key, "") + settle_tail(tail)
+        self.tails = {}
+        return text
+
+
+@dataclass(slots=True)
+class Read:
+    """What one entry says."""
+
+    extras: Document  # unknown keys of the choice
+    aside: Document  # unknown keys of its delta
+    reason: str | None
+    logprobs: Document | None
+    text: Document = field(default_factory=dict)  # content, refusal, reasoning, audio
+    tool_calls: object = None
+    function_call: object = None
+
+    def says_nothing(self, state: State) -> bool:
+        return not says(self.extras, state.sent) and not says(self.aside, state.sent)
+
+    def take_native(self) -> Document:
+        """The vendor's word for the finish, which stands beside it and nowhere else."""
+        return {NATIVE: self.extras.pop(NATIVE)} if NATIVE in self.extras else {}
+
+
+def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
+    """Empties `choice` and its delta of what is known: what is left of them are the extras."""
+    error = choice.pop("error", None)
+    if is_error(error):
+        raise read_failure({"error": error})
+    delta = _read_change(choice, state)
+    word, inner = choice.pop("finish_reason", None), delta.pop("finish_reason", None)
+    reason, native = read_finish(word or inner)
+    if native is not None and choice.get(NATIVE) is None:
+        choice[NATIVE] = native
+    read = Read(choice, delta, reason, _read_logprobs(choice.pop("logprobs", None)))
+    delta.pop("role", None)
+    read.tool_calls, read.function_call = delta.pop("tool_calls", None), delta.pop("function_call", None)
+    _read_text(read, state, lenient)
+    audio = delta.pop("audio", None)
+    if audio:
+        read.text["audio"] = audio
+        state.audio_over = isinstance(audio, dict) and audio.get("expires_at") is not None
+    return read
+
+
+def _read_change(choice: Document, state: State) -> Document:
+    """The choice's delta; a `message` in its place where the upstream streams none."""
+    delta = choice.pop("delta", None)
+    if delta is None and isinstance(choice.get("message"), dict) and not state.streamed:
+        message: Document = choice.pop("message")
+        return message
+    if isinstance(delta, dict):
+        state.streamed = True
+        return delta
+    if isinstance(delta, str):
+        return {"content": delta}
+    if delta:
+        raise malformed()
+    return {}
+
+
+def _read_logprobs(value: object) -> Document | None:
+    return conform_logprobs({"content": value} if isinstance(value, list) else value)
+
+
+def _read_text(read: Read, state: State, lenient: bool) -> None:
+    delta = read.aside
+    pieces = _read_reasoning(delta)
+    content = delta.pop("content", None)
+    pieces["content"] = content if isinstance(content, str) else ""
+    pieces["refusal"] = _words(delta.pop("refusal", None))
+    if content is not None and not isinstance(content, str):
+        flat = flatten(content)
+        pieces["content"] = flat.text or ""
+        pieces["reasoning_content"] += flat.reasoning or ""
+        pieces["refusal"] += flat.refusal or ""
+        if flat.rest:
+            delta.setdefault("content_parts", flat.rest)
+    if state.think is not None:
+        pieces["content"], thought = state.think.feed(pieces["content"])
+        pieces["reasoning_content"] += thought
+    if lenient or state.tails:
+        _heal(pieces, state)
+    read.text = {key: words for key, words in pieces.items() if words}
+
+
+def _heal(pieces: dict[str, str], state: State) -> None:
+    for key, words in pieces.items():
+        pieces[key], tail = heal(state.tails.pop(key, "") + words)
+        if tail:
+            state.tails[key] = tail
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else flatten(value).text or ""
+
+
+def _read_reasoning(delta: Document) -> dict[str, str]:
+    """`reasoning` (vLLM, Ollama, OpenRouter) is `reasoning_content`; both stay only where they differ."""
+    own = _words(delta.pop("reasoning_content", None))
+    other = delta.get("reasoning")
+    if other is None or isinstance(other, str):
+        delta.pop("reasoning", None)
+    if not isinstance(other, str) or not other or other == own:
+        return {"reasoning_content": own}
+    return {"reasoning_content": own, "reasoning": other} if own else {"reasoning_content": other}
+
+
+def says(extras: Document, sent: Document) -> bool:
+    """Do these extras tell the client anything? Empty values do not, nor a scalar that it has seen already."""
+    return any(
+        value is not None
+        and value not in ("", [], {})
+        and not (isinstance(value, _SCALARS) and key in sent and sent[key] == value)
+        for key, value in extras.items()
+    )
+
+
+def remember(extras: Document, sent: Document) -> None:
+    sent.update({key: value for key, value in extras.items() if isinstance(value, _SCALARS)})
+
+
+def has_tokens(logprobs: Any) -> bool:
+    return bool(logprobs) and any(bool(value) for value in logprobs.values())

@@ -1,0 +1,175 @@
+"""What an upstream says when it fails, in any vendor's shape, read into one error (spec decision 13, peers S10).
+
+Shapes seen: {"error": {…}} and {"error": "text"} (most), {"object": "error", …} (vLLM), {"type": "error", "error": …}
+(Anthropic), {"detail": …} (FastAPI, Maritaca), {"message": …}, {"error_code", "error_msg"} (Baidu), {"code", "msg"},
+{"base_resp": {"status_code", "status_msg"}} (MiniMax), {"status": false, "response": …} (Skytells), [{"error": …}]
+(Gemini). The same shapes come as a body with a status, as a 200 body, and inside a stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from antiphon.chat.redact import redact
+from antiphon.chat.stamp import Document
+from antiphon.errors import UpstreamError
+
+__all__ = ["is_error", "is_failure", "malformed", "read_failure", "redact"]
+
+# Words in a code, type or status -> the HTTP status they stand for. First match wins.
+_STATUS_OF_WORD: Final = (
+    (("invalid_api_key", "authentication", "unauthenticated", "unauthorized", "api key"), 401),
+    (("permission", "forbidden", "access_denied", "accessdenied"), 403),
+    (("rate_limit", "ratelimit", "too_many_requests", "toomanyrequests", "resource_exhausted", "throttl"), 429),
+    (("insufficient_quota", "quota", "insufficient_balance", "insufficient_credits"), 429),
+    (("overloaded", "unavailable", "capacity", "engine_overloaded", "server_busy"), 503),
+    (("timeout", "timed_out", "deadline"), 504),
+    (("context_length", "context_size", "content_filter", "content_policy", "responsibleaipolicy"), 400),
+    (("not_found", "notfound"), 404),
+    (("too_large", "toolarge"), 413),
+    (("invalid_request", "invalidrequest", "invalid_argument", "bad_request", "badrequest", "validation"), 400),
+    (("invalid_parameter", "invalidparameter", "unsupported_", "unknown_parameter", "missing_required"), 400),
+    (("unprocessable",), 422),
+)
+_MESSAGE_KEYS: Final = ("message", "msg", "detail", "details", "error_msg", "error_message", "error_description")
+_CODE_KEYS: Final = ("code", "error_code", "errorCode")
+_STATUS_KEYS: Final = ("status", "status_code", "statusCode", "http_code", "http_status", "httpStatus")
+
+# These mean that *our* credential is refused: the client cannot mend it, and the vendor's words may quote the key.
+_OURS: Final = frozenset({401, 403, 407})
+_REFUSED: Final = "The upstream refused the gateway's credential."
+_UNSAID: Final = "The upstream reported an error."
+
+
+def malformed() -> UpstreamError:
+    """What an upstream sent is JSON of no shape we can read, or none at all."""
+    return UpstreamError("The upstream sent a malformed event.", code="upstream_malformed")
+
+
+def is_error(value: object) -> bool:
+    """Is this value of an `error` key an error? Empty ones ({}, {"code": "", "message": ""}) are not."""
+    if isinstance(value, dict):
+        return any(is_error(item) if isinstance(item, dict) else bool(item) for item in value.values())
+    return bool(value)
+
+
+def is_failure(document: Document) -> bool:
+    """Does this document, a body or a streamed chunk, say that the upstream failed?"""
+    if is_error(document.get("error")) or document.get("object") == "error" or document.get("type") == "error":
+        return True
+    if document.get("choices") or document.get("usage"):
+        return False
+    answer = document.get("base_resp")
+    if isinstance(answer, dict) and answer.get("status_code"):
+        return True
+    if document.get("status") is False or document.get("success") is False or document.get("error_code"):
+        return True
+    return "choices" not in document and any(
+        isinstance(document.get(key), str | list) and document[key] for key in ("detail", "message", "msg", "errors")
+    )
+
+
+def read_failure(document: object, status: int | None = None, secrets: Iterable[str] = ()) -> UpstreamError:
+    """`status` is the HTTP status where it told of the failure; a 2xx tells nothing, then the document does.
+
+    `secrets` are kept out of the message whatever they look like.
+    """
+    error = _find_error(document)
+    code, kind = _first(error, _CODE_KEYS), error.get("type")
+    told = status if status is not None and status >= 300 else _status_of(error, code, kind)
+    outward = _outward(told, from_http=told == status)
+    if told in _OURS:
+        return UpstreamError(_REFUSED)
+    message = redact(_message_of(error), secrets) or _UNSAID
+    if outward >= 500:
+        return UpstreamError(message, status=outward, code="timeout" if outward == 504 else "upstream_error")
+    param = error.get("param")
+    limited = outward == 429
+    return UpstreamError(
+        message,
+        status=outward,
+        type=_word(kind) or ("requests" if limited else "invalid_request_error"),
+        code=_word(code) or ("rate_limit_exceeded" if limited else None),
+        param=redact(param, secrets) if isinstance(param, str) and param else None,
+        retry_after=_retry_after(error),
+    )
+
+
+def _find_error(document: object) -> Document:
+    """The object that holds message, type and code, whatever it is wrapped in."""
+    if isinstance(document, list):
+        document = next((item for item in document if item), None)
+    if not isinstance(document, dict):
+        # An HTML page of some proxy tells a client nothing, and names the proxy.
+        return {"message": document} if isinstance(document, str) and not document.lstrip().startswith("<") else {}
+    for key in ("error", "base_resp", "response", "errors"):
+        inner = document.get(key)
+        if isinstance(inner, list):
+            inner = next((item for item in inner if item), None)
+        if isinstance(inner, dict) and is_error(inner):
+            return {**inner, **_nested(inner)}
+        if isinstance(inner, str) and inner and key != "response":
+            return {**document, "message": inner}
+    return document
+
+
+def _nested(error: Document) -> Document:
+    """{"error": {"error": {…}}}: a gateway that wrapped another's."""
+    inner = error.get("error")
+    return inner if isinstance(inner, dict) and not isinstance(error.get("message"), str) else {}
+
+
+def _first(document: Document, keys: tuple[str, ...]) -> object:
+    return next((document[key] for key in keys if document.get(key) not in (None, "")), None)
+
+
+def _message_of(error: Document) -> str:
+    for key in (*_MESSAGE_KEYS, "status_msg", "text", "title", "response"):
+        value = error.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list):  # FastAPI: [{"loc": […], "msg": "field required"}]
+            said = [item.get("msg") if isinstance(item, dict) else item for item in value[:8]]
+            if words := "; ".join(item for item in said if isinstance(item, str) and item):
+                return words
+        if isinstance(value, dict) and isinstance(inner := value.get("message", value.get("msg")), str) and inner:
+            return inner
+    return ""
+
+
+def _status_of(error: Document, code: object, kind: object) -> int:
+    for value in (code, *(error.get(key) for key in _STATUS_KEYS)):
+        if (status := _http_status(value)) is not None:
+            return status
+    words = f"{code} {kind} {error.get('status')} {error.get('error_id')}".lower()
+    return next((status for row, status in _STATUS_OF_WORD if any(word in words for word in row)), 502)
+
+
+def _http_status(value: object) -> int | None:
+    if isinstance(value, str) and len(value) == 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    return value if type(value) is int and 400 <= value <= 599 else None
+
+
+def _outward(status: int, *, from_http: bool) -> int:
+    """Decision 13. A timeout the upstream tells of in words is a timeout; its own 504 is one of the other 5xx."""
+    if status in _OURS or status < 400 or status > 599:
+        return 502
+    if status < 500 or status == 503 or (status == 504 and not from_http):
+        return status
+    return 502
+
+
+def _word(value: object) -> str | None:
+    """A type or code that is a word; numbers are statuses, and were read as such."""
+    if isinstance(value, str) and value and not value.isdigit():
+        return redact(value)[:200] or None
+    return None
+
+
+def _retry_after(error: Document) -> int | None:
+    value = error.get("retry_after")
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 86_400:
+        return max(1, int(value))
+    return None

@@ -1,0 +1,225 @@
+"""Every field of a chat request other than `model`: what it may hold, and what it asks of other fields.
+
+Types and numeric limits always hold. Words of an enum are refused only where that is safe for every upstream: vendors
+keep adding theirs to `reasoning_effort`, `service_tier`, `modalities` and the like, and to refuse a word that an
+upstream knows would lose a request that works without us. Those marked `travels` are held to OpenAI's list by `strict`
+alone. Rows stand in alphabetical order, which is the order faults are named in (decision 16).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from antiphon.chat.checks import (
+    Check,
+    Fault,
+    array,
+    boolean,
+    decimal,
+    echo,
+    either,
+    integer,
+    mapping,
+    missing,
+    never,
+    out_of_range,
+    record,
+    string,
+    tagged,
+    text,
+    too_long,
+    word,
+    wrong_type,
+)
+from antiphon.chat.messages import PARTS, check_messages, texts
+from antiphon.chat.stamp import Document
+from antiphon.chat.tools import FUNCTION_CALL, FUNCTIONS, NAME, TOOL_CHOICE, TOOLS
+
+INT64: Final = 2**63 - 1
+MOST_PAIRS: Final = 16
+MOST_KEY: Final = 64
+MOST_VALUE: Final = 512
+
+# Guided decoding of vLLM, SGLang, Fireworks and Together.
+VENDOR_FORMATS: Final = frozenset({"structural_tag", "grammar", "ebnf", "regex"})
+
+
+def check_bias(value: Any, strict: bool) -> None:
+    if type(value) is not dict:
+        raise wrong_type("an object", value)
+    for token, bias in value.items():
+        if strict and not (
+            token.isascii() and token.isdigit()
+        ):  # llama.cpp takes words for keys, OpenAI token ids only
+            head = f"Invalid key in 'logit_bias': {echo(token)}. You should only be submitting non-negative integers."
+            raise Fault(head, None, None)
+        if type(bias) is not int and type(bias) is not float:
+            fault = wrong_type("a decimal", bias)
+        elif not -100 <= bias <= 100:
+            side, limit = ("below", -100) if bias < 0 else ("above", 100)
+            fault = out_of_range("integer" if type(bias) is int else "decimal", bias, side, limit)
+        else:
+            continue
+        fault.under("." + echo(token))
+        raise fault
+
+
+def check_metadata(value: Any, strict: bool) -> None:
+    if type(value) is not dict:
+        raise wrong_type("an object", value)
+    if len(value) > MOST_PAIRS:
+        tail = f": too many properties. Expected an object with at most {MOST_PAIRS} properties, "
+        tail += f"but got an object with {len(value)} properties instead."
+        raise Fault("Invalid ", tail, "object_above_max_properties")
+    for key, item in value.items():
+        if len(key) > MOST_KEY:
+            tail = f": property name too long. Expected a property name with maximum length {MOST_KEY}, "
+            tail += f"but got a property name with length {len(key)} instead."
+            raise Fault("Invalid ", tail, "property_name_above_max_length")
+        if type(item) is str and len(item) <= MOST_VALUE:
+            continue
+        fault = too_long("a string", MOST_VALUE, len(item)) if type(item) is str else wrong_type("a string", item)
+        fault.under("." + key)
+        raise fault
+
+
+def check_top_logprobs(value: Any, strict: bool) -> None:
+    if type(value) is not int:
+        raise wrong_type("an integer", value)
+    if value < 0:
+        raise out_of_range("integer", value, "below", 0)
+    if value > 20:  # OpenAI's own sentence for this field, which has no code
+        raise Fault("Invalid value for ", ": must be less than or equal to 20.", None)
+
+
+RESPONSE_FORMAT: Final = tagged(
+    {
+        "text": record({"type": string}),
+        "json_object": record({"type": string}),
+        "json_schema": record(
+            {
+                "json_schema": record(
+                    {"description": string, "name": NAME, "schema": mapping, "strict": boolean},
+                    "name",
+                ),
+                "type": string,
+            },
+            "json_schema",
+        ),
+    },
+    VENDOR_FORMATS.__contains__,
+)
+
+MODERATION_MODE: Final = record({"mode": word("score", "block")})
+
+FIELDS: Final[Mapping[str, Check]] = {
+    "audio": record(
+        {
+            "format": word("wav", "aac", "mp3", "flac", "opus", "pcm16", travels=True),
+            "voice": either(string, record({"id": string}, "id"), "one of a string or object"),
+        },
+        "format",
+        "voice",
+    ),
+    "frequency_penalty": decimal(-2, 2),
+    "function_call": FUNCTION_CALL,
+    "functions": FUNCTIONS,
+    "logit_bias": check_bias,
+    "logprobs": boolean,
+    "max_completion_tokens": integer(1, INT64),
+    # OpenAI refuses 0 here too. What must not happen is that it counts as absent (spec §2).
+    "max_tokens": integer(1, INT64),
+    "messages": check_messages,
+    "metadata": check_metadata,
+    "modalities": array(word("text", "audio", travels=True), "an array of strings"),
+    "moderation": record(
+        {"model": string, "policy": record({"input": MODERATION_MODE, "output": MODERATION_MODE})},
+    ),
+    "n": integer(1, 128),
+    "parallel_tool_calls": boolean,
+    "prediction": record(
+        {
+            "content": either(
+                string,
+                array(tagged({"text": PARTS["text"]}, never), "an array of objects", least=1),
+                "one of a string or array of objects",
+            ),
+            "type": word("content"),
+        },
+        "type",
+        "content",
+    ),
+    "presence_penalty": decimal(-2, 2),
+    "prompt_cache_key": string,
+    "prompt_cache_options": record(
+        {"mode": word("implicit", "explicit", travels=True), "ttl": word("30m", travels=True)},
+    ),
+    "prompt_cache_retention": word("in_memory", "24h", travels=True),
+    "reasoning_effort": word("none", "minimal", "low", "medium", "high", "xhigh", "max", travels=True),
+    "response_format": RESPONSE_FORMAT,
+    "safety_identifier": text(most=64),
+    "seed": integer(-INT64 - 1, INT64),
+    "service_tier": word("auto", "default", "flex", "scale", "priority", "fast", travels=True),
+    "stop": either(string, array(string, "an array", most=4), "one of a string or array of strings"),
+    "store": boolean,
+    "stream": boolean,
+    "stream_options": record({"include_obfuscation": boolean, "include_usage": boolean}),
+    "temperature": decimal(0, 2),
+    "tool_choice": TOOL_CHOICE,
+    "tools": TOOLS,
+    "top_logprobs": check_top_logprobs,
+    "top_p": decimal(0, 1),
+    "user": string,
+    "verbosity": word("low", "medium", "high", travels=True),
+    "web_search_options": record(
+        {
+            "search_context_size": word("low", "medium", "high", travels=True),
+            "user_location": record(  # Perplexity has its own shape here
+                {
+                    "approximate": record({"city": string, "country": string, "region": string, "timezone": string}),
+                    "type": word("approximate", travels=True),
+                },
+                "type",
+                "approximate",
+                shape_travels=True,
+            ),
+        },
+    ),
+}
+
+
+# What a field asks of the others: run right after the field's own check, on fields that came before it in the alphabet.
+
+
+def needs_audio(document: Document) -> None:
+    if "audio" in document["modalities"] and document.get("audio") is None:
+        raise missing("audio")
+
+
+def needs_json(document: Document) -> None:
+    if document["response_format"]["type"] != "json_object":
+        return
+    if not any("json" in said.lower() for said in texts(document["messages"])):
+        head = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+        raise Fault(head, None, None, "messages")
+
+
+def needs_stream(document: Document) -> None:
+    if document.get("stream") is not True:
+        head = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+        raise Fault(head, None, None, "stream_options")
+
+
+def needs_logprobs(document: Document) -> None:
+    if document.get("logprobs") is not True:
+        head = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
+        raise Fault(head, None, None, "top_logprobs")
+
+
+NEEDS: Final[Mapping[str, Callable[[Document], None]]] = {
+    "modalities": needs_audio,
+    "response_format": needs_json,
+    "stream_options": needs_stream,
+    "top_logprobs": needs_logprobs,
+}

@@ -1,0 +1,362 @@
+"""The stream machine: an upstream's chunks in, canonical chunks out, whatever comes (spec §3, §6 C-F; peers S1-S13).
+
+Pure: no clock, no I/O. Every chunk that leaves has the same id, object, created and model, exactly one choice, and no
+usage. Each choice begins with its role, in ascending order of index, ends with one finish reason of the enum, and says
+nothing afterwards but annotations. Unknown keys travel at every depth; where a chunk must be split they ride on one of
+its pieces. Anything that cannot be read is an UpstreamError, and nothing else is ever raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from antiphon.chat.calls import Calls, LegacyCall
+from antiphon.chat.completion import MAX_CHOICES
+from antiphon.chat.delta import SILENT, Read, State, has_tokens, read_choice, remember
+from antiphon.chat.envelope import OWN, STICKY, Envelope
+from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, truncated
+from antiphon.chat.failure import is_failure, malformed, read_failure
+from antiphon.chat.finish import CONTENT_FILTER, LENGTH, STOP, settle_finish
+from antiphon.chat.request import ChatRequest
+from antiphon.chat.stamp import Document, Stamp
+from antiphon.chat.tally import Tally
+from antiphon.chat.text import ThinkSplitter
+
+__all__ = ["ChatStream", "decode", "is_done"]
+
+# Keys whose values the fast path would have to look at.
+_WATCHED: Final = frozenset({"error", "x_groq"})
+_WATCHED_IN_CHOICE: Final = frozenset({"error", "usage"})
+_NOTHING: Final[tuple[str, ...]] = ()
+
+Shape = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+class ChatStream:
+    """One answer. Feed it chunks; `done` or `end` once per source.
+
+    `sources` > 1 is a fan-out: source s carries choice s, whatever index it gives it.
+    """
+
+    def __init__(self, request: ChatRequest, stamp: Stamp, *, sources: int = 1, think: bool = False) -> None:
+        self.finished = False
+        self.texts: list[str] = []
+        self._request = request
+        self._stamp = stamp
+        self._sources = sources
+        self._think = think
+        self._names = _tool_names(request)
+        self._choices: list[State] = []
+        self._open: set[int] = set()  # choices introduced and not finished
+        self._ended: set[int] = set()  # sources
+        self._own_index: dict[int, int] = {}  # fan-out: the index a source gives its choice
+        self._tally = Tally(sources)
+        self._envelope = Envelope(stamp)
+        self._closing: Document = {}  # extras of the upstream's usage chunk
+        # The last chunk's keys, when it was a text delta: the next one is likely the same (see `feed`).
+        self._shape: tuple[str, ...] | None = None
+        self._choice_shape = _NOTHING
+        self._drops = _NOTHING
+
+    def feed(self, chunk: Document, source: int = 0) -> list[Document]:
+        """The canonical chunks for one of the upstream's; often one, sometimes none. Edits `chunk`.
+
+        A text delta shaped like the last one, nearly every chunk of a stream, is edited in place: about 1 us against
+        10 us for the whole way. Whatever differs in the least takes the whole way.
+        """
+        if type(chunk) is dict and tuple(chunk) == self._shape:
+            choices = chunk["choices"]
+            if type(choices) is list and len(choices) == 1:
+                choice = choices[0]
+                if type(choice) is dict and tuple(choice) == self._choice_shape:
+                    delta, index = choice["delta"], choice["index"]
+                    if (
+                        type(delta) is dict
+                        and type(text := delta.get("content")) is str
+                        and text
+                        and choice.get("finish_reason") is None
+                        and choice.get("logprobs") is None
+                        and type(index) is int
+                        and index in self._open
+                        and (len(delta) == 1 or _is_plain(delta))
+                    ):
+                        if len(delta) != 1:
+                            choice["delta"] = {"content": text}
+                        choice["finish_reason"] = None
+                        for key in self._drops:
+                            self._drop(key, chunk.pop(key))
+                        chunk.update(self._envelope.fixed)
+                        self.texts.append(text)
+                        return [chunk]
+        try:
+            return self._feed(chunk, source)
+        except RecursionError:  # nested deeper than anyone means it
+            raise malformed() from None
+
+    def done(self, source: int = 0) -> list[Document]:
+        """The upstream said [DONE]."""
+        self._shape = None
+        if self.finished or source in self._ended:
+            return []
+        self._ended.add(source)
+        return self._close() if len(self._ended) >= self._sources else []
+
+    def end(self, source: int = 0) -> list[Document]:
+        """The upstream's bytes ended. Many send no [DONE]: a finish for every choice is enough (F5)."""
+        return self.done(source)
+
+    @property
+    def usage(self) -> Document | None:
+        return self._tally.total(len(self._choices))
+
+    @property
+    def upstream_id(self) -> str | None:
+        return self._envelope.upstream_id
+
+    def envelope(self) -> Document:
+        return {**self._envelope.seal(), "choices": []}
+
+    def usage_envelope(self) -> Document:
+        """The envelope of our usage chunk: what rode on the upstream's own rides on it (llama.cpp's `timings`)."""
+        return {**self._envelope.seal(), **self._closing, "choices": []}
+
+    # The whole way.
+
+    def _feed(self, chunk: Document, source: int) -> list[Document]:
+        if source in self._ended or self.finished:
+            return []
+        lenient = isinstance(chunk, Lenient)
+        if lenient:
+            chunk = scrub(chunk, keep=TEXT_KEYS)
+        if is_failure(chunk):
+            raise read_failure(chunk)
+        shape = None if lenient else self._shape_of(chunk)
+        self._envelope.note(chunk)
+        choices = _read_choices(chunk.get("choices"))
+        reported = self._tally.note(chunk, source, bare=not choices, finished=len(self._choices) - len(self._open))
+        out: list[Document] = []
+        for position, choice in enumerate(choices):
+            if choice is not None:
+                self._take(choice, position, source, lenient, out)
+        extras = {key: value for key, value in chunk.items() if key not in OWN}
+        self._place(scrub(extras) if lenient else extras, reported, out)
+        self._learn(shape)
+        return scrub(out) if lenient else out
+
+    def _take(self, choice: Any, position: int, source: int, lenient: bool, out: list[Document]) -> None:
+        """One choice of one chunk."""
+        if not isinstance(choice, dict):
+            raise malformed()
+        index = self._index_of(choice.pop("index", None), position, source)
+        if index is None:
+            return
+        self._tally.note(choice, source, bare=False, finished=0)
+        fresh = self._introduce(index, out)
+        state = self._choices[index]
+        read = read_choice(choice, state, lenient=lenient)
+        if state.finish is not None:
+            # Annotations go on (Azure's asynchronous filter); text, calls and further ends do not.
+            read.take_native()
+            if not read.says_nothing(state):
+                out.append(self._piece(state, read.aside, extras=read.extras))
+            return
+        self._relay(state, read, self._deltas(state, read, lenient), fresh, out)
+
+    def _deltas(self, state: State, read: Read, lenient: bool) -> list[Document]:
+        """What the entry adds, one delta per piece: text first, then each fragment of a call."""
+        calls: list[Document] = []
+        if read.tool_calls is not None:
+            calls += ({"tool_calls": [call]} for call in state.calls.take(read.tool_calls, lenient=lenient))
+        if read.function_call is not None:
+            calls += ({"function_call": call} for call in state.legacy.take(read.function_call, lenient=lenient))
+        if read.text:
+            self.texts += (words for key, words in read.text.items() if key != "audio")
+            return [{**read.text, **read.aside}, *calls]
+        if calls:
+            calls[0] = {**calls[0], **read.aside}
+        elif has_tokens(read.logprobs):
+            return [read.aside]  # tokens whose text is still to come; a finish chunk carries none
+        return calls
+
+    def _relay(
+        self, state: State, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
+    ) -> None:
+        """Sends an entry's pieces. Its extras ride on the last one before the finish, or on the role chunk made for it."""
+        if deltas:
+            native = read.take_native() if read.reason is not None else {}
+            out += (self._piece(state, delta) for delta in deltas[:-1])
+            out.append(self._piece(state, deltas[-1], logprobs=read.logprobs, extras=read.extras))
+            if read.reason is not None:
+                self._finish(state, read.reason, native, out)
+        elif read.reason is not None:
+            self._finish(state, read.reason, {**read.aside, **read.extras} if read.aside else read.extras, out)
+        elif fresh is not None:
+            choice = fresh["choices"][0]
+            choice["delta"].update(read.aside)
+            choice.update(read.extras)
+            remember(read.extras, state.sent)
+        elif not read.says_nothing(state):
+            out.append(self._piece(state, read.aside, extras=read.extras))
+
+    def _finish(self, state: State, reason: str, extras: Document, out: list[Document]) -> None:
+        text = state.flush()
+        if text:
+            self.texts += text.values()
+            out.append(self._piece(state, text))
+        whole = reason not in (LENGTH, CONTENT_FILTER)
+        out += (self._piece(state, {"tool_calls": [call]}) for call in state.calls.close(whole=whole))
+        out += (self._piece(state, {"function_call": call}) for call in state.legacy.close(whole=whole))
+        called, legacy_called = state.calls.called, state.legacy.called
+        state.finish = settle_finish(reason, self._request, called=called, legacy_called=legacy_called)
+        self._open.discard(state.index)
+        out.append(self._piece(state, {}, finish=state.finish, extras=extras))
+
+    def _close(self) -> list[Document]:
+        out: list[Document] = []
+        if not self._choices or (self._sources > 1 and len(self._choices) < self._sources):
+            raise truncated()
+        for index in sorted(self._open):
+            if not self._choices[index].audio_over:
+                raise truncated()
+            self._finish(self._choices[index], STOP, {}, out)
+        if self._envelope.pending:
+            self._carry(out)
+        self.finished = True
+        return out
+
+    # Choices.
+
+    def _index_of(self, value: object, position: int, source: int) -> int | None:
+        """None: a choice that a fan-out's source was not asked for."""
+        index = position if value is None else _read_index(value)
+        if self._sources > 1:
+            return source if self._own_index.setdefault(source, index) == index else None
+        return index
+
+    def _introduce(self, index: int, out: list[Document]) -> Document | None:
+        """Role chunks for this choice and every one below that has none: SDKs' accumulators need the order."""
+        fresh = None
+        for new in range(len(self._choices), index + 1):
+            state = State(
+                index=new,
+                calls=Calls(self._names, self._stamp.new_call_id, self.texts),
+                legacy=LegacyCall(self.texts),
+                think=ThinkSplitter() if self._think else None,
+            )
+            self._choices.append(state)
+            self._open.add(new)
+            fresh = self._piece(state, {"role": "assistant", "content": ""})
+            out.append(fresh)
+        return fresh
+
+    def _piece(
+        self,
+        state: State,
+        delta: Document,
+        *,
+        finish: str | None = None,
+        logprobs: Document | None = None,
+        extras: Document | None = None,
+    ) -> Document:
+        choice: Document = {"index": state.index, "delta": delta, "logprobs": logprobs, "finish_reason": finish}
+        if extras:
+            choice.update(extras)
+            remember(extras, state.sent)
+        return self._envelope.around(choice)
+
+    # Top-level extras.
+
+    def _place(self, extras: Document, reported: bool, out: list[Document]) -> None:
+        """They ride on the first piece; without one they wait, unless nothing more is to come."""
+        envelope = self._envelope
+        if out:
+            envelope.ride(extras, out[0])
+            return
+        over = not self._open and len(self._choices) >= max(self._request.n, self._sources)
+        if reported and over:
+            self._closing.update(extras)
+            return
+        news = envelope.news(extras)
+        if envelope.clashes(news):
+            self._introduce(0, out)
+            self._carry(out)
+        envelope.pending.update(news)
+        if over and envelope.pending:
+            self._carry(out)
+
+    def _carry(self, out: list[Document]) -> None:
+        """A chunk for what waits: one that is there and carries nothing yet, or an empty one."""
+        if not out:
+            out.append(self._piece(self._choices[0], {}))
+        self._envelope.ride({}, out[-1])
+
+    # The fast path's knowledge.
+
+    def _shape_of(self, chunk: Document) -> Shape | None:
+        choices = chunk.get("choices")
+        if self._sources > 1 or self._think or type(choices) is not list or len(choices) != 1:
+            return None
+        choice = choices[0]
+        if type(choice) is not dict or "delta" not in choice or "index" not in choice:
+            return None
+        if not _WATCHED.isdisjoint(chunk) or not _WATCHED_IN_CHOICE.isdisjoint(choice):
+            return None
+        return tuple(chunk), tuple(choice)
+
+    def _learn(self, shape: Shape | None) -> None:
+        envelope = self._envelope
+        self._shape = None
+        if shape is None or envelope.pending or not envelope.fixed or any(state.tails for state in self._choices):
+            return
+        self._shape, self._choice_shape = shape
+        dropped = ("usage", "obfuscation", *(key for key in STICKY if key not in envelope.fixed))
+        self._drops = tuple(key for key in self._shape if key in dropped)
+
+    def _drop(self, key: str, value: Any) -> None:
+        if value is None or key == "obfuscation":
+            return
+        if key == "usage":
+            self._tally.note({"usage": value}, 0, bare=False, finished=0)
+        else:
+            self._envelope.note({key: value})
+
+
+def _is_plain(delta: Document) -> bool:
+    """Nothing beside `content` but a role and known keys that say nothing."""
+    for key, value in delta.items():
+        if key != "content" and key != "role" and (value or key not in SILENT):
+            return False
+    return True
+
+
+def _read_choices(value: object) -> list[Any]:
+    """Null and missing are none (F8); one object stands for a list of one."""
+    if not value:
+        return []
+    if isinstance(value, dict):
+        return [value]
+    if not isinstance(value, list) or len(value) > MAX_CHOICES:
+        raise malformed()
+    return value
+
+
+def _read_index(value: object) -> int:
+    if isinstance(value, str) and len(value) <= 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not 0 <= value < MAX_CHOICES:
+        raise malformed()
+    return value
+
+
+def _tool_names(request: ChatRequest) -> frozenset[str]:
+    """The names of the request's tools, which tell a whole name from a cut one."""
+    tools = request.document.get("tools")
+    names = set()
+    for tool in tools if isinstance(tools, list) else ():
+        for kind in ("function", "custom"):
+            body = tool.get(kind) if isinstance(tool, dict) else None
+            if isinstance(body, dict) and isinstance(body.get("name"), str):
+                names.add(body["name"])
+    return frozenset(names)

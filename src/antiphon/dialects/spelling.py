@@ -1,0 +1,63 @@
+"""How a dialect spells the two objects: one row of data per dialect, the columns of spec §1 as fields.
+
+Every row keeps what an upstream sent (decision 1); the fields say what is added when it is missing, and the few things
+that are taken away (decision 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from antiphon.dialects.shapes import Shape
+
+
+class Fingerprint(Enum):
+    """`system_fingerprint`."""
+
+    PRESENT = "only when it has a value"  # OpenAI's schema: optional, not nullable
+    NULLABLE = "always, may be null"
+    DERIVED = "always; 16 hex digits of the target where the upstream has none"
+    ABSENT = "never"
+
+
+class Logprobs(Enum):
+    """`logprobs` of a choice."""
+
+    ALWAYS = "always, may be null"
+    REQUESTED = "only when the client asked for them"
+
+
+class ChunkUsage(Enum):
+    """The `usage` key of chunks other than the usage chunk (spec D3)."""
+
+    ABSENT = "never"
+    REQUESTED = "null when the client asked for usage"
+    ALWAYS = "always null"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    object: str | None  # of a completion; None: the operator's choice (D1)
+    fingerprint: Fingerprint
+    chunk_fingerprint: Fingerprint
+    logprobs: Logprobs
+    chunk_usage: ChunkUsage
+    usage_details: bool  # both details objects always there, zeros where unknown (decision 12)
+    full_message: bool  # message.refusal and message.annotations always there
+    text_always: bool  # message.content is a string even where there is no text
+    function_call_finish: bool  # knows the finish reason `function_call` (D5)
+    filter_results: bool  # S3's safety fields, and the opening chunk that carries the prompt's (D2)
+    obfuscates: bool  # answers `include_obfuscation` (D8)
+    completion: Shape  # what `strict` leaves
+    chunk: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    strict: bool
+    annotations: bool
+    target: str  # upstream and model: what a derived fingerprint is made of
+    maritaca_object: str = "chat_completion"
+    entropy: Callable[[int], str] | None = None  # so many random characters, for `obfuscation`; None: never

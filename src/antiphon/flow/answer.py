@@ -1,0 +1,190 @@
+"""The life of a turn, in order: plan, dispatch, conform, settle. (Admission comes before, in `server`.)
+
+A turn runs in one task. Cancelling that task, when the client goes away, closes its upstream connections at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from antiphon.chat.completion import conform
+from antiphon.chat.request import NOT_JSON
+from antiphon.chat.stamp import Stamp
+from antiphon.chat.stream import ChatStream
+from antiphon.dialects import Writer, WriteOptions
+from antiphon.errors import AntiphonError, RequestError, UpstreamError
+from antiphon.flow import settle
+from antiphon.flow.gateway import Gateway
+from antiphon.flow.ports import Change, Document, Order, Upstream
+from antiphon.flow.relay import Gather, Relay, encode, frames
+from antiphon.flow.turn import Attempt, Turn
+from antiphon.routing.plan import plan
+from antiphon.sse import DONE
+
+CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
+CLIENTS_FAULT = frozenset({400, 405, 409, 413, 414, 415, 422, 431})  # another target would say the same
+
+
+async def answer(turn: Turn, gateway: Gateway) -> None:
+    """Answers the client, whatever happens, and posts one entry."""
+    status = CLIENT_CLOSED
+    try:
+        status = await (_stream(turn, gateway) if turn.request.stream else _whole(turn, gateway))
+    except AntiphonError as error:
+        status = _fail(turn, error)
+    except asyncio.CancelledError:  # the client is gone; what was said so far still counts
+        if turn.usage is None and turn.texts:
+            await settle.count(turn, gateway, None, turn.texts)
+    except Exception as error:
+        gateway.ledger.error("a turn failed by our own fault", error, turn.id)
+        status = _fail(turn, AntiphonError("The server had an error while processing your request. Sorry about that!"))
+    finally:
+        settle.post(turn, gateway, status)
+
+
+async def _whole(turn: Turn, gateway: Gateway) -> int:
+    upstream, gather = await _dispatch(turn, gateway)
+    assert isinstance(gather, Gather)
+    document = gather.document
+    stamp = _stamp(turn, gateway, turn.attempts[-1].model)
+    answered = conform(document, turn.request, stamp, think=upstream.think)
+    turn.upstream_id = answered.upstream_id
+    if not settle.reported(turn, answered.usage):
+        await settle.count(turn, gateway, answered.usage, answered.texts)
+    assert turn.usage is not None
+    document = _writer(turn, gateway, turn.attempts[-1]).completion(answered.document, turn.usage)
+    if turn.wants_receipt:
+        document["antiphon"] = turn.receipt()
+    turn.client.answer(document)
+    return 200
+
+
+async def _stream(turn: Turn, gateway: Gateway) -> int:
+    _, relay = await _dispatch(turn, gateway)
+    assert isinstance(relay, Relay)
+    turn.texts = relay.machine.texts
+    try:
+        failure = await relay.finished
+    finally:
+        relay.close()
+    if failure is not None:
+        turn.attempts[-1].close(failure.code or "failed", gateway.clock(), failure.status)
+        raise failure
+    turn.attempts[-1].close("answered", gateway.clock())
+    turn.upstream_id = relay.machine.upstream_id
+    told = turn.request.include_usage or turn.wants_receipt
+    known = settle.reported(turn, relay.machine.usage)
+    if told and not known:
+        await settle.count(turn, gateway, relay.machine.usage, relay.machine.texts)
+    _finish(turn, relay)
+    if not told and not known:  # nobody waits for it but the ledger
+        await settle.count(turn, gateway, relay.machine.usage, relay.machine.texts)
+    return 200
+
+
+def _finish(turn: Turn, relay: Relay) -> None:
+    """Decision 15: finish (already sent), then receipt, usage, [DONE]."""
+    payloads: list[bytes] = []
+    if turn.wants_receipt:
+        envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
+        payloads.append(encode(relay.writer.extra_chunk(envelope)))
+    if turn.usage is not None:
+        chunk = relay.writer.usage_chunk(relay.machine.envelope(), turn.usage)
+        if chunk is not None:
+            payloads.append(encode(chunk))
+    turn.client.write(frames(payloads) + DONE if payloads else DONE)
+    turn.client.finish()
+
+
+async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Gather]:
+    """Tries the route's targets until one begins to answer. After the first chunk there is no second try."""
+    turn.route = route = gateway.routes.find(turn.request.model)
+    failure: UpstreamError | None = None
+    for target in plan(route, gateway.draw):
+        upstream = gateway.upstreams[target.upstream]
+        attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
+        turn.attempts.append(attempt)
+        receiver = _open(turn, gateway, upstream, attempt)
+        try:
+            error = await receiver.ready
+        except asyncio.CancelledError:
+            receiver.close()
+            attempt.close("cancelled", gateway.clock())
+            raise
+        if error is None:
+            if not turn.request.stream:
+                attempt.close("answered", gateway.clock())
+            return upstream, receiver
+        attempt.close(error.code or "failed", gateway.clock(), error.status)
+        if error.status in CLIENTS_FAULT:
+            raise error
+        failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt) -> Relay | Gather:
+    """Sends the request, n times where the upstream lacks `n`."""
+    request = turn.request
+    document, turn.changes = upstream.prepare(request.document, attempt.model, strict=turn.strict)
+    sources = request.n if upstream.lacks_n else 1
+    if sources > 1:
+        turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)
+    loop = asyncio.get_running_loop()
+    receiver: Relay | Gather
+    if request.stream:
+        machine = ChatStream(request, _stamp(turn, gateway, attempt.model), sources=sources, think=upstream.think)
+        writer = _writer(turn, gateway, attempt)
+
+        def first() -> None:
+            turn.first = gateway.clock()
+
+        receiver = Relay(machine, writer, turn.client, loop, first)
+    else:
+        receiver = Gather(sources, loop)
+    turn.client.follow(receiver)
+    for source in range(sources):
+        order = Order(_encode(_share(document, source) if source else document), turn.headers)
+        receiver.calls.append(upstream.open(order, stream=request.stream, receiver=receiver, source=source))
+    return receiver
+
+
+def _encode(document: Document) -> bytes:
+    try:
+        return encode(document)
+    except RecursionError:  # nested just below the decoder's own bound
+        raise RequestError(NOT_JSON) from None
+
+
+def _share(document: Document, source: int) -> Document:
+    """Choice i of a fan-out draws with seed + i: the same seed would give the same text n times."""
+    seed = document.get("seed")
+    return {**document, "seed": seed + source} if isinstance(seed, int) else document
+
+
+def _stamp(turn: Turn, gateway: Gateway, model: str) -> Stamp:
+    dialect, entropy = turn.dialect, gateway.entropy
+    return Stamp(
+        model=model,
+        now=int(gateway.wall()),
+        keeps_id=dialect.keeps_id,
+        new_id=lambda: dialect.new_id(entropy(16)),
+        new_call_id=lambda: "call_" + entropy(12).hex(),
+    )
+
+
+def _writer(turn: Turn, gateway: Gateway, attempt: Attempt) -> Writer:
+    options = WriteOptions(
+        strict=turn.strict,
+        annotations=gateway.annotations,
+        target=f"{attempt.target.upstream}/{attempt.model}",
+        maritaca_object=gateway.maritaca_object,
+        entropy=(lambda size: gateway.entropy(size).hex()) if turn.request.include_obfuscation else None,
+    )
+    return turn.dialect.writer(turn.request, options)
+
+
+def _fail(turn: Turn, error: AntiphonError) -> int:
+    turn.error = error
+    turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)
+    return error.status

@@ -1,0 +1,25 @@
+"""The wired whole: a frozen set of ports and tables that a turn is answered with. Built in `wiring`, once per worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from antiphon.dialects import Dialect
+from antiphon.flow.ports import Counter, Ledger, Upstream
+from antiphon.routing.route import RouteTable
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    routes: RouteTable
+    upstreams: Mapping[str, Upstream]
+    dialects: Mapping[str, Dialect]
+    counter: Counter
+    ledger: Ledger
+    clock: Callable[[], float]  # monotonic seconds
+    wall: Callable[[], float]  # Unix seconds
+    draw: Callable[[], float]  # a random number in [0, 1), for weights
+    entropy: Callable[[int], bytes]  # random bytes, for ids
+    annotations: bool
+    maritaca_object: str

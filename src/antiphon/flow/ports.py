@@ -1,0 +1,125 @@
+"""What the flow needs from the edges. Each port has one real implementation in an edge room and is wired in `wiring`.
+
+Calls between the flow and the edges are plain methods, not awaits: on the way from an upstream's socket to the client's
+there is no task switch per chunk (measured: a switch costs about as much as decoding the chunk).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from antiphon.errors import AntiphonError, UpstreamError
+
+Document = dict[str, Any]
+
+
+class Receiver(Protocol):
+    """Hears one attempt's answer. `source` tells the calls of a fan-out apart (0 where there is one call)."""
+
+    def chunks(self, documents: list[Document], source: int) -> None:
+        """Streamed chunks as the upstream sent them, in the OpenAI shape; one call per socket read."""
+
+    def done(self, source: int) -> None:
+        """The upstream said that its stream is complete ([DONE])."""
+
+    def end(self, source: int) -> None:
+        """The upstream's answer ended. For a stream that was not `done`, the receiver judges whether it was cut."""
+
+    def whole(self, document: Document, source: int) -> None:
+        """A whole answer in one document."""
+
+    def fail(self, error: UpstreamError, source: int) -> None:
+        """The attempt failed; nothing follows."""
+
+
+class Call(Protocol):
+    """One request under way at an upstream."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def cancel(self) -> None:
+        """Stop at once and close the connection; the receiver hears nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One parameter that did not travel as it was sent. It stands in the receipt."""
+
+    param: str
+    action: str  # "dropped" or "rewritten"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One call's request, ready to send."""
+
+    body: bytes
+    headers: Mapping[bytes, bytes]  # the client's; the upstream takes over what decision 17 allows
+
+
+class Upstream(Protocol):
+    """A place that answers."""
+
+    name: str
+    think: bool  # split <think> out of the text
+    lacks_n: bool  # n > 1 must be fanned out
+
+    def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
+        """The request as this upstream takes it, and what had to change."""
+
+    def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call: ...
+
+
+class Flow(Protocol):
+    """Something that can be held up."""
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+class Client(Protocol):
+    """The one who asked. Nothing here raises when the client is gone."""
+
+    committed: bool  # the status line has left
+
+    def follow(self, flow: Flow) -> None:
+        """Whose reading to stop while this client reads too slowly."""
+
+    def answer(self, document: Document) -> None:
+        """The whole answer, as JSON."""
+
+    def write(self, frames: bytes) -> None:
+        """SSE frames; the first one commits the 200."""
+
+    def finish(self) -> None:
+        """The stream is complete."""
+
+    def fail(self, error: AntiphonError, receipt: Document | None) -> None:
+        """An error: a real status while nothing has left, in-band afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    prompt: int
+    completion: int
+    tokenizer: str
+
+
+class Counter(Protocol):
+    """Counts tokens where an upstream did not."""
+
+    async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
+
+
+class Ledger(Protocol):
+    """Takes one entry per turn."""
+
+    def post(self, entry: Mapping[str, Any]) -> None: ...
+
+    def error(self, message: str, error: BaseException | None, request_id: str | None) -> None: ...

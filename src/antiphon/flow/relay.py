@@ -1,0 +1,186 @@
+"""An attempt's answer on its way: chunks in from the upstream's socket, frames out to the client's, in one call.
+
+`Relay` streams, `Gather` waits for whole documents. Both hear one call or, in a fan-out, several. The turn's coroutine
+waits on `ready` (the first chunk, or the whole answer) and, for a stream, on `finished`; no chunk passes through it.
+Both futures carry a failure as their result: nobody may be left to hear an exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from antiphon.chat.completion import chunks as replay
+from antiphon.chat.completion import merge
+from antiphon.chat.stream import ChatStream
+from antiphon.dialects import Writer
+from antiphon.errors import UpstreamError
+from antiphon.flow.ports import Call, Client, Document
+
+encode = msgspec.json.Encoder().encode
+
+
+def frames(payloads: list[bytes]) -> bytes:
+    return b"data: %b\n\n" % b"\n\ndata: ".join(payloads)
+
+
+class Relay:
+    """A stream: fed by the upstream, written to the client."""
+
+    __slots__ = ("_client", "_feed", "_left", "_write", "calls", "finished", "machine", "on_first", "ready", "writer")
+
+    def __init__(
+        self,
+        machine: ChatStream,
+        writer: Writer,
+        client: Client,
+        loop: asyncio.AbstractEventLoop,
+        on_first: Callable[[], None],
+    ) -> None:
+        self.machine = machine
+        self.writer = writer
+        self.calls: list[Call] = []
+        self.ready: asyncio.Future[UpstreamError | None] = loop.create_future()
+        self.finished: asyncio.Future[UpstreamError | None] = loop.create_future()
+        self.on_first = on_first
+        self._client = client
+        self._left = False
+        self._feed = machine.feed
+        self._write = writer.chunk
+
+    def chunks(self, documents: list[Document], source: int) -> None:
+        if self.finished.done():
+            return
+        feed, write = self._feed, self._write
+        payloads: list[bytes] = []
+        try:
+            for document in documents:
+                for chunk in feed(document, source):
+                    if not self._left:
+                        self._open(chunk, payloads)
+                    payloads.append(encode(write(chunk)))
+        except UpstreamError as error:
+            self._send(payloads)
+            self.fail(error, source)
+            return
+        if payloads:
+            self._client.write(frames(payloads))
+
+    def done(self, source: int) -> None:
+        self._close(self.machine.done, source)
+
+    def end(self, source: int) -> None:
+        self._close(self.machine.end, source)
+
+    def whole(self, document: Document, source: int) -> None:
+        """An upstream that answers JSON though it was asked to stream."""
+        try:
+            documents = replay(document)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        self.chunks(documents, source)
+        self.done(source)
+
+    def fail(self, error: UpstreamError, source: int) -> None:
+        if self.finished.done():
+            return
+        self.close()
+        self.finished.set_result(error)
+        if not self.ready.done():
+            self.ready.set_result(error)
+
+    def close(self) -> None:
+        for call in self.calls:
+            call.cancel()
+
+    def pause(self) -> None:
+        for call in self.calls:
+            call.pause()
+
+    def resume(self) -> None:
+        for call in self.calls:
+            call.resume()
+
+    def _close(self, close: Callable[[int], list[Document]], source: int) -> None:
+        if self.finished.done():
+            return
+        payloads: list[bytes] = []
+        try:
+            for chunk in close(source):
+                if not self._left:
+                    self._open(chunk, payloads)
+                payloads.append(encode(self._write(chunk)))
+        except UpstreamError as error:
+            self._send(payloads)
+            self.fail(error, source)
+            return
+        self._send(payloads)
+        if self.machine.finished:
+            self.finished.set_result(None)
+
+    def _open(self, first: Document, payloads: list[bytes]) -> None:
+        self._left = True
+        self.on_first()
+        self.ready.set_result(None)
+        envelope = self.machine.envelope()
+        if "prompt_filter_results" in first:
+            envelope["prompt_filter_results"] = first["prompt_filter_results"]
+        payloads.extend(encode(chunk) for chunk in self.writer.opening(envelope))
+
+    def _send(self, payloads: list[bytes]) -> None:
+        if payloads:
+            self._client.write(frames(payloads))
+
+
+class Gather:
+    """Whole answers: one, or one per choice of a fan-out."""
+
+    __slots__ = ("_documents", "_missing", "calls", "document", "ready")
+
+    def __init__(self, sources: int, loop: asyncio.AbstractEventLoop) -> None:
+        self.calls: list[Call] = []
+        self.ready: asyncio.Future[UpstreamError | None] = loop.create_future()
+        self.document: Document = {}
+        self._documents: list[Document] = [{}] * sources
+        self._missing = sources
+
+    def chunks(self, documents: list[Document], source: int) -> None:
+        self.fail(UpstreamError("The upstream streamed though it was not asked to.", code="upstream_malformed"), source)
+
+    def done(self, source: int) -> None:
+        self.chunks([], source)
+
+    def end(self, source: int) -> None:
+        self.chunks([], source)
+
+    def whole(self, document: Document, source: int) -> None:
+        if self.ready.done():
+            return
+        self._documents[source] = document
+        self._missing -= 1
+        if self._missing:
+            return
+        try:
+            self.document = document if len(self._documents) == 1 else merge(self._documents)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        self.ready.set_result(None)
+
+    def fail(self, error: UpstreamError, source: int) -> None:
+        if not self.ready.done():
+            self.close()
+            self.ready.set_result(error)
+
+    def close(self) -> None:
+        for call in self.calls:
+            call.cancel()
+
+    def pause(self) -> None:
+        return
+
+    def resume(self) -> None:
+        return

@@ -1,0 +1,98 @@
+"""A Turn: one request with its answer, end to end, and the record of what happened to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from antiphon.chat.request import ChatRequest
+from antiphon.dialects import Dialect
+from antiphon.errors import AntiphonError
+from antiphon.flow.ports import Change, Client, Document
+from antiphon.routing.route import Route, Target
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at one target."""
+
+    target: Target
+    model: str
+    began: float
+    outcome: str = "running"
+    status: int | None = None
+    ended: float = 0.0
+
+    def close(self, outcome: str, now: float, status: int | None = None) -> None:
+        self.outcome, self.ended, self.status = outcome, now, status
+
+    def record(self) -> Document:
+        out: Document = {"upstream": self.target.upstream, "model": self.model, "outcome": self.outcome}
+        if self.status is not None:
+            out["status"] = self.status
+        out["ms"] = round((self.ended - self.began) * 1000, 1) if self.ended else None
+        return out
+
+
+@dataclass(slots=True)
+class Turn:
+    id: str
+    request: ChatRequest
+    dialect: Dialect
+    client: Client
+    strict: bool
+    wants_receipt: bool
+    key: str | None
+    headers: Mapping[bytes, bytes]  # the client's own
+    began: float
+    route: Route | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    changes: tuple[Change, ...] = ()
+    usage: Document | None = None
+    usage_source: str | None = None  # "reported" or "estimated"
+    tokenizer: str | None = None
+    texts: list[str] = field(default_factory=list)  # what the answer said so far, while it streams
+    upstream_id: str | None = None
+    first: float = 0.0  # when the first chunk left
+    error: AntiphonError | None = None
+
+    def receipt(self) -> Document:
+        """Decision 8: what happened to this turn. Prices come with the ledger."""
+        usage: Document = {"source": self.usage_source}
+        if self.tokenizer is not None:
+            usage["tokenizer"] = self.tokenizer
+        out: Document = {
+            "request_id": self.id,
+            "dialect": self.dialect.name,
+            "route": self.route.model if self.route else None,
+            "attempts": [attempt.record() for attempt in self.attempts],
+            "dropped": [{"param": c.param, "reason": c.reason} for c in self.changes if c.action == "dropped"],
+            "rewritten": [{"param": c.param, "reason": c.reason} for c in self.changes if c.action == "rewritten"],
+            "usage": usage,
+            "price": None,
+        }
+        if self.upstream_id is not None:
+            out["upstream_id"] = self.upstream_id
+        return out
+
+    def entry(self, status: int, now: float) -> Document:
+        """The line in the access log."""
+        last = self.attempts[-1] if self.attempts else None
+        usage = self.usage or {}
+        return {
+            "request_id": self.id,
+            "status": status,
+            "dialect": self.dialect.name,
+            "key": self.key,
+            "model": self.request.model,
+            "route": self.route.model if self.route else None,
+            "upstream": last.target.upstream if last else None,
+            "attempts": len(self.attempts),
+            "stream": self.request.stream,
+            "prompt_tokens": usage.get("prompt_tokens"),
+            "completion_tokens": usage.get("completion_tokens"),
+            "usage": self.usage_source,
+            "ms": round((now - self.began) * 1000, 1),
+            "first_ms": round((self.first - self.began) * 1000, 1) if self.first else None,
+            "error": self.error.code or self.error.type if self.error else None,
+        }

@@ -1,0 +1,143 @@
+"""One request to an upstream, and how it may fail.
+
+A `Call` is what the sender holds. Its clock is three floats: since when it waits, how long it may, and the end of all
+patience; `phase` is the failure it will be if that runs out. The pool's tick compares them (no timer of its own).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from enum import Enum
+from math import inf
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from antiphon.http.client_connection import Connection
+    from antiphon.http.pool import Pool
+
+LINGER: Final = 1.0  # seconds that a connection gets to end an answer nobody reads any more
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds. Each is noticed at the pool's next tick, up to a quarter of a second late, never early."""
+
+    connect: float = 10.0  # from send() until the connection stands: name, TCP, proxy, TLS
+    first_byte: float = 300.0  # from the request being written to the first byte of the (final) status line
+    idle: float = 120.0  # between two reads after that, while the caller has not paused
+    total: float = 1800.0  # over all, from send()
+
+
+class Failure(Enum):
+    CONNECT = "connect"
+    TLS = "tls"
+    CONNECT_TIMEOUT = "connect timeout"
+    FIRST_BYTE_TIMEOUT = "first byte timeout"
+    IDLE_TIMEOUT = "idle timeout"
+    TOTAL_TIMEOUT = "total timeout"
+    RESET = "reset"  # the connection ended before or inside the answer
+    PROTOCOL = "protocol"  # not HTTP, a bad chunk, an encoding we did not ask for
+    TOO_LARGE = "too large"
+
+
+class ClientError(Exception):
+    """`detail` may name the host, never a secret; it is for logs, not for clients."""
+
+    def __init__(self, failure: Failure, detail: str) -> None:
+        super().__init__(f"{failure.value}: {detail}")
+        self.failure = failure
+        self.detail = detail
+
+
+class Sink(Protocol):
+    """Who hears the answer: on_head, on_data…, then exactly one of on_end and on_fail (which may come at any point)."""
+
+    def on_head(self, status: int, headers: dict[bytes, bytes]) -> None: ...
+    def on_data(self, data: bytes) -> None: ...
+    def on_end(self) -> None: ...
+    def on_fail(self, error: ClientError) -> None: ...
+
+
+class Nobody:
+    """The sink of a call that has ended, was cancelled, or lingers."""
+
+    def on_head(self, status: int, headers: dict[bytes, bytes]) -> None: ...
+    def on_data(self, data: bytes) -> None: ...
+    def on_end(self) -> None: ...
+    def on_fail(self, error: ClientError) -> None: ...
+
+
+NOBODY: Final = Nobody()
+
+
+class Call:
+    """Made by Pool.send(). pause, resume, cancel and linger may be called at any time, also from within the sink."""
+
+    __slots__ = (
+        "_pool",
+        "connection",
+        "deadline",
+        "dial",
+        "is_head",
+        "paused",
+        "phase",
+        "request",
+        "reused",
+        "since",
+        "sink",
+        "wait",
+    )
+
+    def __init__(self, pool: Pool, sink: Sink, request: bytes, is_head: bool, now: float, total: float) -> None:
+        self._pool = pool
+        self.sink: Sink = sink
+        self.request: bytes | None = request  # kept while it may have to be sent (again)
+        self.is_head = is_head
+        self.reused = False  # on a connection that has served before
+        self.paused = False
+        self.connection: Connection | None = None
+        self.dial: asyncio.Task[None] | None = None
+        self.phase = Failure.CONNECT_TIMEOUT
+        self.since = now
+        self.wait = inf
+        self.deadline = now + total
+
+    def enter(self, phase: Failure, now: float, wait: float) -> None:
+        self.phase = phase
+        self.since = now
+        self.wait = inf if self.paused and phase is not Failure.CONNECT_TIMEOUT else wait
+
+    def overdue(self, now: float) -> bool:
+        return now - self.since > self.wait or now > self.deadline
+
+    def pause(self) -> None:
+        """No more on_data until resume(), beyond what the read in progress still holds; the idle clock stands still."""
+        if self.paused:
+            return
+        self.paused = True
+        if self.connection is not None:
+            self.wait = inf
+            self.connection.hold()
+
+    def resume(self) -> None:
+        if not self.paused:
+            return
+        self.paused = False
+        if self.connection is not None:
+            self._pool.restart_clock(self)
+            self.connection.release()
+
+    def cancel(self) -> None:
+        """Closes the socket at once. The sink hears nothing more."""
+        self.sink = NOBODY
+        self._pool.drop(self)
+
+    def linger(self) -> None:
+        """The answer is complete for us: the connection may end it by itself, to be used again, or is closed soon."""
+        self.sink = NOBODY
+        if self.connection is None or self.phase is not Failure.IDLE_TIMEOUT:
+            self._pool.drop(self)  # no answer at all yet
+        else:
+            self.resume()
+            self._pool.hurry(self, LINGER)

@@ -1,0 +1,254 @@
+"""One HTTP/1.1 connection to an upstream: serves one call at a time, and is idle in between.
+
+The sink is told after the parser has returned, so it may cancel, pause, or send again from within its own callbacks;
+after each of them `self.call is call` says whether this answer still matters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final, cast
+
+from httptools import HttpParserError, HttpParserUpgrade
+
+from antiphon.http.call import Call, Failure
+from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
+from antiphon.http.client_reader import AnswerReader
+
+if TYPE_CHECKING:
+    from antiphon.http.pool import Pool
+
+MAX_INTERIM: Final = 32  # 1xx answers before the final one
+_EVENT_STREAM: Final = b"text/event-stream"
+
+
+def _ignore(data: bytes) -> None:
+    """Stands in for the parser of a closed connection."""
+
+
+class Connection(asyncio.Protocol):
+    __slots__ = (
+        "_endless",
+        "_feed",
+        "_fruitless",
+        "_inflater",
+        "_opened",
+        "_plain",
+        "_pool",
+        "_reader",
+        "_room",
+        "_time",
+        "call",
+        "since",
+        "transport",
+    )
+
+    def __init__(self, pool: Pool, reader: AnswerReader) -> None:
+        self._pool = pool
+        self._reader = reader
+        self._feed = reader.parser.feed_data if reader.parser is not None else _ignore
+        self._time = pool.time
+        self._opened = False  # the head has been handed on
+        self._fruitless = 0  # bytes since the last that was body: heads, chunk sizes, trailers are bounded by it
+        self._endless = False  # an event stream: unlimited in total
+        self._plain = False  # and not encoded: its data goes on as it is
+        self._room = 0  # bytes that the body may still have
+        self._inflater: Inflater | None = None
+        self.call: Call | None = None
+        self.since = 0.0  # idle since
+        self.transport: asyncio.Transport | None = None
+
+    # Life of the socket
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by class
+        self._pool.connection_opened()
+        if self._feed is _ignore:  # lost already: start_tls can be that late
+            self.connection_lost(None)
+
+    def begin(self, call: Call, now: float) -> None:
+        """Send this call's request."""
+        assert self.transport is not None
+        assert call.request is not None
+        self.call = call
+        call.connection = self
+        self._opened = False
+        self._fruitless = 0
+        self._reader.reset(call.is_head)
+        self.transport.write(call.request)
+        if not call.reused:
+            call.request = None
+        self._pool.enter(call, Failure.FIRST_BYTE_TIMEOUT, now)
+        if call.paused:
+            self.hold()
+
+    def hold(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.pause_reading()
+
+    def release(self) -> None:
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def abort(self) -> None:
+        """Closes the socket at once; nothing is told to anybody."""
+        self.call = None
+        self._pool.forget(self)
+        if self.transport is not None:
+            self.transport.abort()
+
+    def eof_received(self) -> None:
+        self._gone(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._gone(exc)
+        self._feed = _ignore
+        self._reader.close()
+        if self.transport is not None:
+            self.transport = None
+            self._pool.connection_closed()
+
+    def _gone(self, exc: Exception | None) -> None:
+        """The peer has closed. In TLS without close_notify too: what the answer itself shows to be cut, its reader will
+        notice, and many servers never send one."""
+        call = self.call
+        if call is None:
+            self.abort()
+        elif call.reused and call.request is not None:
+            self.abort()
+            self._pool.send_again(call)
+        elif self._opened and self._reader.until_eof and exc is None:
+            try:
+                self._finish(call)
+            except Exception as error:
+                self._pool.blame(call, error)
+        else:
+            where = "inside" if self._opened else "before"
+            self._pool.fail(call, Failure.RESET, f"the connection ended {where} the answer")
+
+    # Reading
+
+    def data_received(self, data: bytes) -> None:
+        call = self.call
+        if call is None:
+            self.abort()  # whatever it says, nobody asked
+            return
+        fault = ""
+        try:
+            self._feed(data)
+        except HttpParserError as error:
+            fault = str(error)
+        except HttpParserUpgrade:
+            fault = "an upgrade nobody asked for"
+        try:
+            self._tell(call, len(data), fault)
+        except Exception as error:
+            self._pool.blame(call, error)
+
+    def _tell(self, call: Call, size: int, fault: str) -> None:
+        """One read: at most one on_head, one on_data and one on_end or on_fail, in this order."""
+        if self._opened:
+            call.since = self._time()
+        elif not self._open(call, size, fault):
+            return
+        reader = self._reader
+        pieces = reader.pieces
+        if reader.complete:
+            del pieces[reader.end :]  # the body of an answer nobody asked for
+        if pieces:
+            data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            pieces.clear()
+            self._fruitless = 0
+            if not self._plain:
+                data = self._admit(call, data)
+            if data:
+                call.sink.on_data(data)
+            if self.call is not call:
+                return
+        else:
+            self._fruitless += size
+        if reader.complete:
+            self._finish(call)
+        elif fault:
+            self._pool.fail(call, Failure.PROTOCOL, fault)
+        elif self._fruitless > self._pool.max_header_bytes:
+            self._pool.fail(call, Failure.TOO_LARGE, "the answer goes on without a body")
+
+    def _open(self, call: Call, size: int, fault: str) -> bool:
+        """Before the head is complete. True: it is, the sink has it, and wants more."""
+        reader, pool = self._reader, self._pool
+        call.request = None  # a byte came: never sent again
+        self._fruitless += size
+        # After an interim answer (1xx) the wait for the first byte begins anew.
+        pool.enter(call, Failure.IDLE_TIMEOUT if reader.begun else Failure.FIRST_BYTE_TIMEOUT, self._time())
+        if reader.excess or (not reader.status and not fault and self._fruitless > pool.max_header_bytes):
+            pool.fail(call, Failure.TOO_LARGE, "the answer's head is over its limit")
+        elif reader.status:
+            return self._hand_on_head(call, size)
+        elif fault:
+            pool.fail(call, Failure.PROTOCOL, fault)
+        elif reader.interim > MAX_INTERIM:
+            pool.fail(call, Failure.PROTOCOL, "too many interim answers")
+        return False
+
+    def _hand_on_head(self, call: Call, size: int) -> bool:
+        reader, pool = self._reader, self._pool
+        headers, reader.headers = reader.headers, {}
+        if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+            pool.fail(call, Failure.PROTOCOL, "a transfer-encoding other than chunked")
+            return False
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower() or b"identity"
+        self._inflater = None
+        self._endless = headers.get(b"content-type", b"").lower().startswith(_EVENT_STREAM)
+        self._plain = self._endless and encoding == b"identity"
+        self._room = pool.max_body
+        if not reader.complete:  # else there is no body: an answer to HEAD, 204, or one that is here whole
+            length = headers.get(b"content-length", b"0")
+            if not self._endless and int(length) > self._room:
+                pool.fail(call, Failure.TOO_LARGE, "the answer's content-length is over the limit")
+                return False
+        if encoding in INFLATABLE and not call.is_head:
+            self._inflater = Inflater()
+            headers.pop(b"content-encoding", None)
+            headers.pop(b"content-length", None)
+        elif encoding != b"identity" and not call.is_head:
+            pool.fail(call, Failure.PROTOCOL, "a content-encoding we did not ask for")
+            return False
+        self._opened = True
+        self._fruitless = -size  # this read has been counted
+        call.sink.on_head(reader.status, headers)
+        return self.call is call
+
+    def _admit(self, call: Call, data: bytes) -> bytes:
+        """Undo the encoding, hold to the limit; b"" where the call has failed (or nothing came out yet)."""
+        if self._inflater is not None:
+            try:
+                data = self._inflater.feed(data, self._room)
+            except InflateError:
+                self._pool.fail(call, Failure.PROTOCOL, "the answer's content-encoding is broken")
+                return b""
+            except InflateLimit:
+                data = b""
+                self._room = -1
+        if not self._endless:
+            self._room -= len(data)
+        if self._room < 0:
+            self._pool.fail(call, Failure.TOO_LARGE, "the answer is over the limit")
+            return b""
+        return data
+
+    def _finish(self, call: Call) -> None:
+        if self._inflater is not None and not self._inflater.complete:
+            self._pool.fail(call, Failure.PROTOCOL, "the answer ends inside its content-encoding")
+            return
+        sink = call.sink
+        if call.paused:
+            self.release()
+        self.call = None
+        self._pool.finish(call)
+        if self._reader.keep:
+            self._pool.park(self)
+        else:
+            self.abort()
+        # Told last: the sink may send again, on this very connection.
+        sink.on_end()

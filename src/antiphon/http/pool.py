@@ -1,0 +1,264 @@
+"""The connections to one origin, and the clock of the calls on them.
+
+Re-use is last in, first out, so that few connections stay warm and the rest grow old; an idle one that hears anything,
+EOF included, is dropped at once. One tick watches all deadlines, and runs only while there is something to watch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+from antiphon.http.call import NOBODY, Call, ClientError, Failure, Sink, Timeouts
+from antiphon.http.client_connection import Connection
+from antiphon.http.client_reader import AnswerReader
+from antiphon.http.dial import Dialer
+from antiphon.http.origin import Origin
+from antiphon.http.proxy import Proxy
+from antiphon.http.tls import ssl_context as default_context
+
+TICK: Final = 0.25  # seconds; a timer per call would cost 1.5 us each
+CLOSE_TIMEOUT: Final = 1.0
+# RFC 9110 §8.6: these say content-length: 0 for an empty body; others say nothing.
+_BODIED: Final = frozenset({b"POST", b"PUT", b"PATCH"})
+
+Log = Callable[[str, BaseException], None]
+
+
+class Pool:
+    def __init__(
+        self,
+        origin: Origin,
+        timeouts: Timeouts | None = None,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+        proxy: Proxy | None = None,
+        max_idle: int = 256,
+        idle_ttl: float = 30.0,
+        max_body: int = 64 * 1024 * 1024,
+        max_header_bytes: int = 65_536,
+        max_header_count: int = 256,
+        log: Log | None = None,
+    ) -> None:
+        """`max_body` holds for answers that are no event stream. `log` hears what a sink's callback raised."""
+        timeouts = timeouts or Timeouts()
+        if ssl_context is None and (origin.tls or (proxy is not None and proxy.tls)):
+            ssl_context = default_context()
+        self.max_body = max_body
+        self.max_header_bytes = max_header_bytes
+        self._max_header_count = max_header_count
+        self._max_idle = max_idle
+        self._idle_ttl = idle_ttl
+        self._log = log
+        self._total = timeouts.total
+        self._waits = {
+            Failure.CONNECT_TIMEOUT: timeouts.connect,
+            Failure.FIRST_BYTE_TIMEOUT: timeouts.first_byte,
+            Failure.IDLE_TIMEOUT: timeouts.idle,
+        }
+        self._dialer = Dialer(origin, ssl_context, proxy, timeouts.connect)
+        self._target, self._prefix = _request_parts(origin, proxy)
+        self._idle: list[Connection] = []  # oldest first
+        self._active: set[Call] = set()
+        self._dials: set[asyncio.Task[None]] = set()
+        self._open = 0
+        self._closed = False
+        self._all_closed: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # bound at the first send: pools are built before the loop
+
+    def __repr__(self) -> str:
+        state = "closed, " if self._closed else ""
+        return f"<Pool {self._dialer.origin.label} {state}{len(self._active)} active, {len(self._idle)} idle>"
+
+    @property
+    def active(self) -> int:
+        return len(self._active)
+
+    @property
+    def idle(self) -> int:
+        return len(self._idle)
+
+    def time(self) -> float:
+        assert self._loop is not None
+        return self._loop.time()
+
+    # For senders
+
+    def send(self, method: bytes, path: bytes, headers: bytes, body: bytes, sink: Sink) -> Call:
+        """`headers`: ready-made lines, each with its CRLF; host, accept-encoding and content-length are the pool's.
+
+        The sink is never told anything before this returns.
+        """
+        loop = self._loop
+        if loop is None:
+            loop = self._loop = asyncio.get_running_loop()
+        if body or method in _BODIED:
+            request = b"%b %b%b%b%bcontent-length: %d\r\n\r\n%b" % (
+                method,
+                self._target,
+                path,
+                self._prefix,
+                headers,
+                len(body),
+                body,
+            )
+        else:
+            request = b"%b %b%b%b%b\r\n" % (method, self._target, path, self._prefix, headers)
+        now = loop.time()
+        call = Call(self, sink, request, method == b"HEAD", now, self._total)
+        self._active.add(call)
+        if self._timer is None:
+            self._timer = loop.call_later(TICK, self._tick)
+        idle = self._idle
+        while idle:
+            connection = idle.pop()
+            if connection.transport is not None and not connection.transport.is_closing():
+                call.reused = True
+                connection.begin(call, now)
+                return call
+        self._dial(call)
+        return call
+
+    async def close(self) -> None:
+        """Calls still running fail with RESET; returns when every socket is closed (or after a second)."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for call in list(self._active):
+            self.fail(call, Failure.RESET, "the pool was closed")
+        for connection in list(self._idle):
+            connection.abort()
+        if self._dials:
+            await asyncio.wait(self._dials, timeout=CLOSE_TIMEOUT)
+        if self._open and self._loop is not None:
+            self._all_closed = self._loop.create_future()
+            await asyncio.wait([self._all_closed], timeout=CLOSE_TIMEOUT)
+
+    # Connecting
+
+    def _dial(self, call: Call) -> None:
+        assert self._loop is not None
+        self.enter(call, Failure.CONNECT_TIMEOUT, self._loop.time())
+        if self._closed:
+            self._loop.call_soon(self.fail, call, Failure.CONNECT, "the pool is closed")
+            return
+        call.dial = self._loop.create_task(self._connect(call))
+        self._dials.add(call.dial)
+        call.dial.add_done_callback(self._dials.discard)
+
+    async def _connect(self, call: Call) -> None:
+        connection = Connection(self, AnswerReader(self.max_header_bytes, self._max_header_count))
+        try:
+            await self._dialer.dial(connection)
+        except Exception as error:
+            connection.abort()
+            call.dial = None
+            self.fail(call, *self._dialer.explain(error))
+        except BaseException:
+            connection.abort()
+            raise
+        else:
+            call.dial = None
+            if connection.transport is None:
+                self.fail(call, Failure.RESET, "the connection ended before the request")
+            else:
+                connection.begin(call, self.time())
+
+    def send_again(self, call: Call) -> None:
+        """A connection from the idle ones died before it answered: it was stale. Once more, on a fresh one."""
+        call.connection = None
+        call.reused = False
+        self._dial(call)
+
+    # The ends of a call
+
+    def finish(self, call: Call) -> None:
+        self._active.discard(call)
+        call.connection = None
+        call.dial = None
+        call.request = None
+        call.sink = NOBODY
+
+    def drop(self, call: Call) -> None:
+        """Whatever the call is at, it ends now, unheard."""
+        connection, dial = call.connection, call.dial
+        self.finish(call)
+        if connection is not None:
+            connection.abort()
+        if dial is not None:
+            dial.cancel()
+
+    def fail(self, call: Call, failure: Failure, detail: str) -> None:
+        if call not in self._active:
+            return
+        sink = call.sink
+        self.drop(call)
+        try:
+            sink.on_fail(ClientError(failure, detail))
+        except Exception as error:
+            self.blame(call, error)
+
+    def blame(self, call: Call, error: Exception) -> None:
+        """A sink raised: its call ends, the pool lives on."""
+        self.drop(call)
+        if self._log is not None:
+            self._log("a callback of a call raised", error)
+        elif self._loop is not None:
+            self._loop.call_exception_handler({"message": "a callback of a call raised", "exception": error})
+
+    # Clock
+
+    def enter(self, call: Call, phase: Failure, now: float) -> None:
+        call.enter(phase, now, self._waits[phase])
+
+    def restart_clock(self, call: Call) -> None:
+        self.enter(call, call.phase, self.time())
+
+    def hurry(self, call: Call, seconds: float) -> None:
+        call.deadline = min(call.deadline, self.time() + seconds)
+
+    def _tick(self) -> None:
+        assert self._loop is not None
+        now = self._loop.time()
+        for call in [call for call in self._active if call.overdue(now)]:
+            failure = Failure.TOTAL_TIMEOUT if now > call.deadline else call.phase
+            self.fail(call, failure, f"{self._dialer.origin.label} took too long")
+        while self._idle and now - self._idle[0].since > self._idle_ttl:
+            self._idle[0].abort()
+        watching = (self._active or self._idle) and not self._closed
+        self._timer = self._loop.call_later(TICK, self._tick) if watching else None
+
+    # For connections
+
+    def connection_opened(self) -> None:
+        self._open += 1
+
+    def connection_closed(self) -> None:
+        self._open -= 1
+        if self._open == 0 and self._all_closed is not None and not self._all_closed.done():
+            self._all_closed.set_result(None)
+
+    def park(self, connection: Connection) -> None:
+        if self._closed or len(self._idle) >= self._max_idle:
+            connection.abort()
+            return
+        connection.since = self.time()
+        self._idle.append(connection)
+
+    def forget(self, connection: Connection) -> None:
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+
+def _request_parts(origin: Origin, proxy: Proxy | None) -> tuple[bytes, bytes]:
+    """-> (what stands before the path, all between the path and the sender's headers)"""
+    host = origin.host_header.encode("ascii")
+    fixed = b" HTTP/1.1\r\nhost: %b\r\naccept-encoding: identity\r\n" % host
+    if proxy is None or origin.tls:
+        return b"", fixed
+    # RFC 9112 §3.2.2: a proxy is asked in absolute form, and it, not the origin, reads its credentials.
+    return b"http://" + host, fixed + proxy.header

@@ -1,0 +1,52 @@
+"""One request as it was read, and the reasons for which a request is refused.
+
+Header names are lower-case bytes; a repeated header is joined with ", " (RFC 9110 §5.3). The body is whole and decoded.
+"""
+
+from __future__ import annotations
+
+
+class Refusal(Exception):
+    """What is wrong with a request, as a status and a sentence that may be shown to the client."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Request:
+    """A request; `path` is raw and without the query. Not frozen, because the body is filled in when it is complete."""
+
+    __slots__ = ("body", "headers", "http10", "keep_alive", "method", "path", "query")
+
+    def __init__(
+        self,
+        method: bytes,
+        path: bytes,
+        query: bytes,
+        headers: dict[bytes, bytes],
+        keep_alive: bool = True,
+        http10: bool = False,
+        body: bytes = b"",
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self.keep_alive = keep_alive
+        self.http10 = http10
+        self.body = body
+
+    def __repr__(self) -> str:
+        return f"<Request {self.method!r} {self.path!r}, body of {len(self.body)} bytes>"
+
+
+def split_target(target: bytes) -> tuple[bytes, bytes]:
+    """A request target -> path, query. The absolute form (RFC 9112 §3.2.2) loses its scheme and authority."""
+    path, _, query = target.partition(b"?")
+    scheme, separator, rest = path.partition(b"://")
+    if separator and scheme.isalpha():
+        _, slash, tail = rest.partition(b"/")
+        path = slash + tail or b"/"
+    return path, query

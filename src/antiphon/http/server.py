@@ -1,0 +1,185 @@
+"""The HTTP/1.1 server: listening sockets, the set of connections, the tick that enforces their deadlines, the drain.
+
+Callbacks only: a request costs no task and no timer. `handler` is called with each Exchange when its request is
+complete; it must not block, and may answer at once or later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+from typing import Final
+
+from antiphon.http.request import Refusal, Request
+from antiphon.http.server_connection import ServerConnection
+from antiphon.http.server_exchange import Exchange
+from antiphon.http.server_limits import Limits
+
+__all__ = ["Exchange", "Limits", "Request", "Server"]
+
+TICK: Final = 0.25
+BACKLOG: Final = 2048
+# Connections beyond the limit are read far enough to be told so; beyond this many of them, they are just closed.
+SPARE_CONNECTIONS: Final = 64
+FIRST_REQUEST_GRACE: Final = 1.0  # for clients that connected just before a drain
+
+
+class Server:
+    def __init__(
+        self,
+        handler: Callable[[Exchange], None],
+        limits: Limits,
+        render_fault: Callable[[int, str, Request | None], tuple[bytes, bytes]],
+        log: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        self.handler = handler
+        self.limits = limits
+        self.log = log or self._report
+        self.draining = False
+        self.now = 0.0  # the loop's time at the last tick: exact enough for idle connections, and free
+        self._render_fault = render_fault
+        self._loop: asyncio.AbstractEventLoop
+        self.clock: Callable[[], float]
+        self.soon: Callable[[Callable[[], None]], object]
+        self._ssl: ssl.SSLContext | None = None
+        self._listeners: list[tuple[asyncio.Server, socket.socket]] = []
+        self._connections: set[ServerConnection] = set()
+        self._empty = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    @property
+    def active(self) -> int:
+        """Exchanges that are being answered."""
+        return sum(connection.busy for connection in self._connections)
+
+    async def start(self, sockets: list[socket.socket], ssl_context: ssl.SSLContext | None = None) -> None:
+        self._loop = loop = asyncio.get_running_loop()
+        self.clock = loop.time
+        self.soon = loop.call_soon
+        self._ssl = ssl_context
+        self._empty.set()
+        for sock in sockets:
+            sock.setblocking(False)
+            listener = await self._loop.create_server(
+                self._accept,
+                sock=sock,
+                backlog=BACKLOG,
+                ssl=ssl_context,
+                ssl_handshake_timeout=self._handshake_timeout(),
+            )
+            self._listeners.append((listener, sock))
+
+    async def drain(self, seconds: float) -> None:
+        """Answer what is here, then end: nobody who has connected is reset, running answers get `seconds` to finish."""
+        end = self._loop.time() + seconds
+        self.draining = True
+        arrivals = [self._loop.create_task(self._adopt(sock)) for sock in self._close_listeners()]
+        if arrivals:
+            await asyncio.wait(arrivals, timeout=seconds)
+        await asyncio.sleep(0)  # let the loop read what has already arrived
+        await asyncio.sleep(0)
+        for connection in list(self._connections):
+            connection.drain(FIRST_REQUEST_GRACE)
+        await self._emptied(end - self._loop.time())
+        for connection in list(self._connections):
+            connection.cut()
+        for task in arrivals:
+            task.cancel()
+        await self._emptied(TICK)
+
+    # For the connections
+
+    def admit(self, connection: ServerConnection) -> Refusal | None:
+        """Count a new connection in. A refusal is what to answer to its request, as there are too many."""
+        self._connections.add(connection)
+        self._empty.clear()
+        if self._timer is None:
+            self._tick()
+        if self.draining:
+            connection.drain(FIRST_REQUEST_GRACE)
+        excess = len(self._connections) - self.limits.max_connections
+        if excess <= 0:
+            return None
+        if excess > SPARE_CONNECTIONS:
+            connection.cut()
+        return Refusal(503, "The server has too many open connections. Please try again later.")
+
+    def forget(self, connection: ServerConnection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._empty.set()
+
+    def call(self, callback: Callable[[], None]) -> None:
+        """Run a handler's callback; its faults are logged and go no further."""
+        try:
+            callback()
+        except Exception as error:
+            self.log(error)
+
+    def render(self, refusal: Refusal, request: Request | None) -> tuple[bytes, bytes]:
+        """Header lines and body of a fault's answer."""
+        try:
+            headers, body = self._render_fault(refusal.status, refusal.reason, request)
+        except Exception as error:
+            self.log(error)
+            headers, body = b"content-type: text/plain\r\n", refusal.reason.encode()
+        if refusal.status == 503 and b"retry-after:" not in headers.lower():
+            headers += b"retry-after: 1\r\n"
+        return headers, body
+
+    def _report(self, error: BaseException) -> None:
+        self._loop.call_exception_handler({"message": "Unhandled error in an HTTP handler", "exception": error})
+
+    def _tick(self) -> None:
+        self.now = now = self._loop.time()
+        self._timer = self._loop.call_later(TICK, self._tick) if self._connections else None
+        for connection in [one for one in self._connections if one.deadline <= now or one.stall <= now]:
+            connection.expire(now)
+
+    # Listening
+
+    def _accept(self) -> ServerConnection:
+        return ServerConnection(self)
+
+    def _handshake_timeout(self) -> float | None:
+        return None if self._ssl is None else self.limits.header_timeout
+
+    def _close_listeners(self) -> list[socket.socket]:
+        """Stop listening; what the kernel has queued is accepted first, since closing would reset it."""
+        accepted = []
+        for listener, sock in self._listeners:
+            accepted += accept_all(sock)
+            listener.close()
+        self._listeners.clear()
+        return accepted
+
+    async def _adopt(self, sock: socket.socket) -> None:
+        try:
+            await self._loop.connect_accepted_socket(
+                self._accept, sock, ssl=self._ssl, ssl_handshake_timeout=self._handshake_timeout()
+            )
+        except OSError:  # gone meanwhile, or no TLS
+            sock.close()
+
+    async def _emptied(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self._empty.wait(), max(seconds, 0.0))
+        except TimeoutError:
+            pass
+
+
+def accept_all(sock: socket.socket) -> list[socket.socket]:
+    accepted: list[socket.socket] = []
+    while True:
+        try:
+            client, _ = sock.accept()
+        except OSError:  # nothing is waiting, or the socket is closed
+            return accepted
+        client.setblocking(False)
+        accepted.append(client)

@@ -1,0 +1,151 @@
+"""One request and its answer, as the handler sees them.
+
+Every method is synchronous and does nothing once `closed` is true: after the answer is finished, or the client is gone.
+uvloop gathers what is written in one turn of the loop into one system call: a head and its first chunk leave together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from antiphon.http.request import Request
+
+if TYPE_CHECKING:
+    from antiphon.http.server_connection import ServerConnection
+
+STATUS_LINES: Final = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+BODILESS: Final = frozenset({204, 304})  # RFC 9110 §6.4.1
+
+END: Final = b"\r\n"
+CLOSE: Final = b"connection: close\r\n\r\n"
+KEEP_ALIVE: Final = b"connection: keep-alive\r\n\r\n"  # HTTP/1.0 closes unless told otherwise
+
+
+class Exchange:
+    __slots__ = (
+        "_chunked",
+        "_connection",
+        "_keep",
+        "_mute",
+        "closed",
+        "on_lost",
+        "on_pause",
+        "on_resume",
+        "received",
+        "request",
+        "sent",
+        "status",
+    )
+
+    def __init__(self, connection: ServerConnection, request: Request, received: float) -> None:
+        self._connection = connection
+        self.request = request
+        self.received = received  # loop time at which the request was complete
+        self.status = 0  # until answered
+        self.sent = 0  # bytes of the body
+        self.closed = False
+        self.on_lost: Callable[[], None] | None = None
+        self.on_pause: Callable[[], None] | None = None
+        self.on_resume: Callable[[], None] | None = None
+
+    @property
+    def peer(self) -> str:
+        return self._connection.peer
+
+    @property
+    def paused(self) -> bool:
+        """Whether the client reads more slowly than we write; what is written meanwhile is kept in memory."""
+        return self._connection.stalled
+
+    def respond(self, status: int, headers: bytes, body: bytes) -> None:
+        """The whole answer. `headers` are ready lines; length and connection are added here."""
+        if self.closed:
+            return
+        if self.status:
+            raise RuntimeError("the exchange has been answered already")
+        connection = self._connection
+        request = self.request
+        keep = request.keep_alive and (not connection.server.draining or connection.may_keep())
+        self.status = status
+        if request.method == b"HEAD" or status in BODILESS or request.http10:
+            data = render_special(request, status, headers, body, keep)
+        else:
+            line = STATUS_LINES.get(status) or status_line(status)
+            data = b"%b%bcontent-length: %d\r\n%b%b" % (line, headers, len(body), END if keep else CLOSE, body)
+        self.sent = len(body)
+        self.closed = True
+        self.on_lost = self.on_pause = self.on_resume = None
+        connection.transport.write(data)
+        connection.release(keep)
+
+    def start(self, status: int, headers: bytes) -> None:
+        """The head of an answer whose body follows in pieces."""
+        if self.closed:
+            return
+        if self.status:
+            raise RuntimeError("the exchange has been answered already")
+        request = self.request
+        self.status = status
+        self._mute = request.method == b"HEAD" or status in BODILESS
+        self._chunked = not (self._mute or request.http10)
+        # To an HTTP/1.0 client only the end of the connection can end the body.
+        keep = request.keep_alive and self._connection.may_keep() and (self._mute or not request.http10)
+        self._keep = keep
+        framing = b"transfer-encoding: chunked\r\n" if self._chunked else b""
+        tail = (KEEP_ALIVE if request.http10 else END) if keep else CLOSE
+        self._connection.transport.write(b"%b%b%b%b" % (status_line(status), headers, framing, tail))
+
+    def write(self, data: bytes) -> None:
+        if self.closed or not data:  # an empty chunk would end the body
+            return
+        if not self.status:
+            raise RuntimeError("the answer has not been started")
+        self.sent += len(data)
+        if self._chunked:
+            self._connection.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        elif not self._mute:
+            self._connection.transport.write(data)
+
+    def finish(self) -> None:
+        if self.closed:
+            return
+        if not self.status:
+            raise RuntimeError("the answer has not been started")
+        if self._chunked:
+            self._connection.transport.write(b"0\r\n\r\n")
+        self._forget()
+        self._connection.release(self._keep)
+
+    def abort(self) -> None:
+        """Cut: what was written still leaves where that shows the body to be incomplete; then the connection ends."""
+        if self.closed:
+            return
+        self._forget()
+        self._connection.cut_short(flush=self.status != 0 and self._chunked)
+
+    def _forget(self) -> None:
+        self.closed = True
+        self.on_lost = self.on_pause = self.on_resume = None
+
+    # For the connection
+
+    def lose(self) -> Callable[[], None] | None:
+        """The client is gone: close, and give what the handler wants called (once)."""
+        callback = None if self.closed else self.on_lost
+        self._forget()
+        return callback
+
+
+def status_line(status: int) -> bytes:
+    return STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status  # RFC 9112 §4: the phrase may be empty
+
+
+def render_special(request: Request, status: int, headers: bytes, body: bytes, keep: bool) -> bytes:
+    """Answers that have no body, and answers to HTTP/1.0."""
+    bare = status in BODILESS
+    length = b"" if bare else b"content-length: %d\r\n" % len(body)
+    tail = (KEEP_ALIVE if request.http10 else END) if keep else CLOSE
+    shown = b"" if bare or request.method == b"HEAD" else body
+    return b"%b%b%b%b%b" % (status_line(status), headers, length, tail, shown)

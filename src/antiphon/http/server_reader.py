@@ -1,0 +1,225 @@
+"""Bytes in, requests out: httptools' callbacks, our limits and our rules. Knows no socket and no clock.
+
+`feed` raises a Refusal for the first fault; what came before it has been delivered. After a fault, or after a request
+that ends the connection, nothing more is read (`ended`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from antiphon.http.request import Refusal, Request, split_target
+from antiphon.http.server_inflate import Inflater, inflater_for
+from antiphon.http.server_limits import Limits
+from antiphon.http.server_rules import (
+    check_expect,
+    check_transfer_encoding,
+    check_version,
+    head_size,
+    refusal_for,
+)
+
+
+class RequestReader:
+    """One per connection. `fed` is not 0 while a request is incomplete; `request` is set while its body is read."""
+
+    __slots__ = (
+        "_body",
+        "_deliver",
+        "_detour",
+        "_expect",
+        "_headers",
+        "_host",
+        "_inflater",
+        "_limits",
+        "_parser",
+        "_repeats",
+        "_target",
+        "barred",
+        "ended",
+        "fed",
+        "request",
+    )
+
+    def __init__(self, limits: Limits, deliver: Callable[[Request], None], expect: Callable[[], None]) -> None:
+        self._limits = limits
+        self._deliver = deliver
+        self._expect = expect  # the client waits for 100 Continue
+        self._parser = HttpRequestParser(self)
+        self._target = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._host = b""
+        self._repeats = 0
+        self._body: bytes | bytearray = b""
+        self._inflater: Inflater | None = None
+        self._detour = False
+        self.barred: Refusal | None = None  # the answer to any request, where this connection is one too many
+        self.ended = False
+        # Bytes read since the last request ended or, in a body, since its last piece: what bounds heads, trailers,
+        # chunk extensions and empty lines alike.
+        self.fed = 0
+        self.request: Request | None = None
+
+    def feed(self, data: bytes | memoryview) -> None:
+        self.fed += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self._decline_upgrade(data[upgrade.args[0] :])
+        except HttpParserError as error:
+            if not self.ended:  # what follows a last request is nobody's
+                self.ended = True
+                raise refusal_for(error, data) from None
+        if self.fed:
+            self._check_partial(data)
+
+    def rest(self) -> int:
+        """How many bytes of the body are still to come, where that is known; they can be fed in one piece."""
+        request = self.request
+        if request is None or self._inflater is not None:
+            return 0
+        return int(request.headers.get(b"content-length", 0)) - len(self._body)
+
+    def so_far(self) -> Request | None:
+        """As much of the present request as is known, for the answer to a faulty one."""
+        if self.request is not None or not self._target:
+            return self.request
+        return Request(self._parser.get_method(), *split_target(self._target), self._headers)
+
+    def close(self) -> None:
+        """Drop the parser, which holds us as we hold it, and what was read."""
+        self.ended = True
+        self.request = None
+        self._body = b""
+        self._parser = None  # type: ignore[assignment]  # nothing is fed any more
+
+    # httptools' callbacks. What they raise comes out of feed_data.
+
+    def on_url(self, target: bytes) -> None:
+        self._target = target = self._target + target
+        if len(target) > self._limits.max_target:
+            raise Refusal(414, f"The request target is longer than {self._limits.max_target} bytes.")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        headers = self._headers
+        if name in headers:
+            self._repeat(name, value)
+        else:
+            headers[name] = value.rstrip()
+
+    def on_headers_complete(self) -> None:
+        parser, limits, target, headers = self._parser, self._limits, self._target, self._headers
+        path, _, query = target.partition(b"?")
+        self.request = request = Request(parser.get_method(), path, query, headers, parser.should_keep_alive())
+        self._target = b""
+        self._headers = {}  # for trailers, which are read and thrown away
+        if self.barred is not None:
+            raise self.barred
+        if path[:1] != b"/":
+            request.path, request.query = split_target(target)
+        if len(headers) + self._repeats > limits.max_header_count:
+            raise Refusal(431, f"The request has more than {limits.max_header_count} header fields.")
+        if self.fed > limits.max_header_bytes and head_size(target, headers) > limits.max_header_bytes:
+            raise Refusal(431, f"The request's header fields are larger than {limits.max_header_bytes} bytes.")
+        version = parser.get_http_version()
+        host = headers.get(b"host")
+        if version != "1.1" or host != self._host:
+            request.http10 = check_version(version, host)
+            self._host = host or b""  # known to be good: a client names the same one every time
+        length = headers.get(b"content-length")
+        if length is not None and int(length) > limits.max_body:
+            raise Refusal(413, f"The request body is larger than {limits.max_body} bytes.")
+        if b"transfer-encoding" in headers:
+            check_transfer_encoding(headers[b"transfer-encoding"], http10=request.http10)
+        if b"content-encoding" in headers and has_body(headers):
+            self._inflater = inflater_for(headers[b"content-encoding"], limits.max_body)
+        if b"upgrade" in headers or request.method == b"CONNECT":
+            self._note_upgrade(request)
+        if b"expect" in headers and not request.http10:
+            check_expect(headers[b"expect"])
+            if has_body(headers):
+                self._expect()
+
+    def on_body(self, data: bytes) -> None:
+        self.fed = 1
+        if self._inflater is not None:
+            data = self._inflater.feed(data)
+        body = self._body
+        if not body:
+            self._body = data
+        elif isinstance(body, bytearray):
+            body += data
+        else:
+            self._body = bytearray(body)
+            self._body += data
+        if len(self._body) > self._limits.max_body:
+            raise Refusal(413, f"The request body is larger than {self._limits.max_body} bytes.")
+
+    def on_message_complete(self) -> None:
+        request = self.request
+        if request is None or self._detour:
+            return
+        if self._inflater is not None:
+            self._inflater.close()
+            self._inflater = None
+        if self._body:
+            request.body = bytes(self._body)  # no copy where it came in one piece
+            self._body = b""
+        if self._headers:
+            self._headers = {}
+        self._repeats = 0
+        self.request = None
+        self.fed = 0
+        self.ended = not request.keep_alive
+        self._deliver(request)
+
+    def _repeat(self, name: bytes, value: bytes) -> None:
+        self._repeats += 1
+        headers = self._headers
+        if len(headers) + self._repeats > self._limits.max_header_count:
+            raise Refusal(431, f"The request has more than {self._limits.max_header_count} header fields.")
+        if name == b"host":
+            raise Refusal(400, "The request has more than one Host header.")
+        headers[name] = headers[name] + b", " + value.rstrip()
+
+    def _check_partial(self, data: bytes | memoryview) -> None:
+        if self.fed > self._limits.max_header_bytes:
+            self.ended = True
+            raise Refusal(431, f"The request's header fields are larger than {self._limits.max_header_bytes} bytes.")
+        if self.request is not None:
+            return
+        if not self._target and not bytes(data).strip(b"\r\n"):
+            self.fed -= len(data)  # empty lines between requests (RFC 9112 §2.2) begin none
+        elif self._target and self._parser.get_http_version() == "0.9":
+            self.ended = True
+            raise Refusal(400, "HTTP/0.9 is not supported.")  # its request line has no end that we could wait for
+
+    # Upgrades are not taken up: the request is answered as HTTP/1.1 (RFC 9110 §7.8) and the connection closed. But
+    # llhttp takes everything after the head of such a request for the new protocol, and some clients ask for h2c on
+    # every POST (Java's HttpClient does). So a second parser reads the body, by the same framing.
+
+    def _note_upgrade(self, request: Request) -> None:
+        if self._parser.should_upgrade():
+            request.keep_alive = False
+            self._detour = request.method != b"CONNECT" and has_body(request.headers)
+
+    def _decline_upgrade(self, rest: bytes | memoryview) -> None:
+        request = self.request
+        if request is None or not self._detour:
+            return
+        self._detour = False
+        callbacks = SimpleNamespace(on_body=self.on_body, on_message_complete=self.on_message_complete)
+        self._parser = HttpRequestParser(callbacks)
+        length = request.headers.get(b"content-length")
+        framing = b"transfer-encoding: chunked" if length is None else b"content-length: " + length
+        self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n\r\n" % framing)
+        if rest:
+            self.feed(rest)
+
+
+def has_body(headers: dict[bytes, bytes]) -> bool:
+    return b"transfer-encoding" in headers or headers.get(b"content-length", b"0").strip(b"0") != b""

@@ -1,0 +1,81 @@
+"""Listening sockets: bound once, by the supervisor, and handed to every worker."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+
+from antiphon.settings.model import Address
+
+BACKLOG = 4096
+
+
+def open_sockets(address: Address, workers: int) -> list[list[socket.socket]]:
+    """The sockets of each worker. TCP: one each on the same port; a unix socket is one that all share."""
+    if address.unix is not None:
+        shared = _unix(address.unix)
+        return [[shared] for _ in range(workers)]
+    first = _tcp(address.host, address.port, shared=False)
+    if workers == 1:
+        return [[first]]
+    # Bound alone first, so that another server on this port is noticed; SO_REUSEPORT would join it silently.
+    host, port = first.getsockname()[:2]
+    first.close()
+    return [[_tcp(host, port, shared=True)] for _ in range(workers)]
+
+
+def remove_socket(address: Address) -> None:
+    if address.unix is not None:
+        try:
+            os.unlink(address.unix)
+        except FileNotFoundError:
+            pass
+
+
+def _tcp(host: str, port: int, *, shared: bool) -> socket.socket:
+    family, kind, proto, _, where = socket.getaddrinfo(
+        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    sock = socket.socket(family, kind, proto)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sock.bind(where)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _unix(path: str) -> socket.socket:
+    _remove_stale(path)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(path)
+        sock.listen(BACKLOG)
+        sock.setblocking(False)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _remove_stale(path: str) -> None:
+    """A socket that nobody answers on is left over from a process that was killed."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            raise FileExistsError(errno.EEXIST, "exists and is not a socket", path)
+    except FileNotFoundError:
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+    raise OSError(errno.EADDRINUSE, "another process listens there")

@@ -1,0 +1,80 @@
+"""The client of a turn, as the flow sees it: an Exchange that speaks the client's dialect.
+
+The status line waits for the first chunk (or the first keep-alive comment): until then an error is a real status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from antiphon.dialects import Dialect
+from antiphon.errors import AntiphonError
+from antiphon.flow.ports import Document, Flow
+from antiphon.flow.relay import encode
+from antiphon.http.server import Exchange
+from antiphon.sse import DONE, KEEPALIVE, frame
+
+Clock = Callable[[], float]
+
+JSON = b"content-type: application/json\r\n"
+EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n"
+
+
+class ChatClient:
+    __slots__ = ("_clock", "_dialect", "_exchange", "_headers", "_id", "committed", "quiet")
+
+    def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
+        self._exchange = exchange
+        self._dialect = dialect
+        self._id = request_id
+        self._headers = headers
+        self._clock = clock
+        self.committed = False
+        self.quiet = 0  # seconds since something was written; counted by the front door's tick
+
+    @property
+    def gone(self) -> bool:
+        return self._exchange.closed
+
+    def follow(self, flow: Flow) -> None:
+        self._exchange.on_pause = flow.pause
+        self._exchange.on_resume = flow.resume
+
+    def answer(self, document: Document) -> None:
+        self._exchange.respond(200, self._head(JSON), encode(document))
+
+    def write(self, frames: bytes) -> None:
+        self.quiet = 0
+        if not self.committed:
+            self.committed = True
+            self._exchange.start(200, self._head(EVENTS))
+        self._exchange.write(frames)
+
+    def keep_alive(self) -> None:
+        self.write(KEEPALIVE)
+
+    def finish(self) -> None:
+        self._exchange.finish()
+
+    def fail(self, error: AntiphonError, receipt: Document | None) -> None:
+        body = self._dialect.write_error(error, self._id)
+        if receipt is not None:
+            body["antiphon"] = receipt
+        if self.committed:
+            self.write(frame(encode(body)) + DONE)
+            self.finish()
+        else:
+            self._exchange.respond(error.status, self._head(JSON + error_headers(error)), encode(body))
+
+    def _head(self, lines: bytes) -> bytes:
+        spent = int((self._clock() - self._exchange.received) * 1000)
+        return b"%b%bopenai-processing-ms: %d\r\n" % (lines, self._headers, spent)
+
+
+def error_headers(error: AntiphonError) -> bytes:
+    """`retry-after` where there is one; a used-up quota is not worth a retry (spec §5)."""
+    if error.retry_after is not None:
+        return b"retry-after: %d\r\n" % max(1, error.retry_after)
+    if error.status == 429 and error.code == "insufficient_quota":
+        return b"x-should-retry: false\r\n"
+    return b"retry-after: 1\r\n" if error.status in (429, 503) else b""

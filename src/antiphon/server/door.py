@@ -1,0 +1,226 @@
+"""The front door: every request comes in here, every answer leaves in a dialect.
+
+Admission is synchronous (path, key, body, validation) and costs no task; only a turn that goes upstream gets one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from antiphon.chat.request import decode, parse
+from antiphon.dialects import Dialect
+from antiphon.errors import AntiphonError, RequestError, RouteError
+from antiphon.flow.answer import answer
+from antiphon.flow.gateway import Gateway
+from antiphon.flow.ports import Document
+from antiphon.flow.relay import encode
+from antiphon.flow.turn import Turn
+from antiphon.http.server import Exchange, Request
+from antiphon.server.client import JSON, ChatClient, error_headers
+from antiphon.server.cors import Cors
+from antiphon.server.keys import Key, KeyRing
+from antiphon.server.paths import Endpoint, Place, dialect_of, find
+
+TRUE = frozenset({b"1", b"true", b"yes", b"on"})
+FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
+FAULT_CODES = {408: "timeout", 413: "request_too_large", 414: "uri_too_long", 431: "headers_too_large", 503: "overloaded"}
+
+
+@dataclass(frozen=True, slots=True)
+class DoorOptions:
+    dialect: str
+    strict: bool
+    models: tuple[Document, ...]
+    silence: int  # seconds of silence before a keep-alive comment (decision 15)
+
+
+class Door:
+    def __init__(
+        self, gateway: Gateway, keys: KeyRing, cors: Cors, options: DoorOptions, ready: Callable[[], str | None]
+    ) -> None:
+        self._gateway = gateway
+        self._keys = keys
+        self._cors = cors
+        self._options = options
+        self._ready = ready  # None, or why requests would not be answered
+        self._models = {model["id"]: model for model in options.models}
+        self._turns: set[asyncio.Task[None]] = set()
+        self._streams: dict[ChatClient, None] = {}
+        self._ticking = False
+
+    def handle(self, exchange: Exchange) -> None:
+        """One request. Whatever goes wrong becomes an answer."""
+        request = exchange.request
+        request_id = "req_" + self._gateway.entropy(16).hex()
+        dialect = self._options.dialect
+        try:
+            place = find(request.path)
+            if place is None:
+                dialect = dialect_of(request.path) or dialect
+                raise _unknown_path(request)
+            dialect = place.dialect or dialect
+            if place.endpoint is Endpoint.CHAT and request.method == b"POST":
+                key = self._keys.admit(request.headers, dialect=dialect)
+                if place.dialect is None and key is not None and key.dialect is not None:
+                    dialect = key.dialect
+                self._chat(exchange, request_id, self._gateway.dialects[dialect], key)
+            else:
+                self._other(exchange, request_id, dialect, place)
+        except AntiphonError as error:
+            self._refuse(exchange, request_id, self._gateway.dialects[dialect], error)
+
+    def render_fault(self, status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+        """A fault of HTTP itself, before there is a request to handle."""
+        request_id = "req_" + self._gateway.entropy(16).hex()
+        name = (dialect_of(request.path) if request is not None else None) or self._options.dialect
+        if status >= 500:
+            error = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
+        else:
+            error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
+        self._gateway.ledger.post({"request_id": request_id, "status": status, "error": reason})
+        headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
+        return headers, encode(self._gateway.dialects[name].write_error(error, request_id))
+
+    async def close(self) -> None:
+        """Ends what is still running, after the server has drained."""
+        for task in self._turns:
+            task.cancel()
+        if self._turns:
+            await asyncio.wait(self._turns, timeout=5)
+
+    # A turn
+
+    def _chat(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None) -> None:
+        request, gateway = exchange.request, self._gateway
+        headers = request.headers
+        strict = self._options.strict if key is None or key.strict is None else key.strict
+        if not strict and headers.get(b"x-antiphon-strict", b"").lower() in TRUE:
+            strict = True
+        document = decode(request.body)
+        if request.query and dialect.name == "skytells":
+            _stream_by_query(document, request.query)
+        asked = parse(document, strict=strict)
+        client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), gateway.clock)
+        receipt = headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
+        turn = Turn(
+            id=request_id,
+            request=asked,
+            dialect=dialect,
+            client=client,
+            strict=strict,
+            wants_receipt=receipt,
+            key=key.name if key is not None else None,
+            headers=headers,
+            began=exchange.received,
+        )
+        task = asyncio.get_running_loop().create_task(answer(turn, gateway))
+        self._turns.add(task)
+        task.add_done_callback(self._turns.discard)
+        exchange.on_lost = task.cancel
+        if asked.stream:
+            self._watch(client, task)
+
+    def _watch(self, client: ChatClient, task: asyncio.Task[None]) -> None:
+        self._streams[client] = None
+        task.add_done_callback(lambda _: self._streams.pop(client, None))
+        if not self._ticking:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(1.0, self._tick)
+
+    def _tick(self) -> None:
+        """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
+        for client in list(self._streams):
+            client.quiet += 1
+            if client.quiet >= self._options.silence and not client.gone:
+                client.keep_alive()
+        self._ticking = bool(self._streams)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(1.0, self._tick)
+
+    # Everything else
+
+    def _other(self, exchange: Exchange, request_id: str, dialect: str, place: Place) -> None:
+        request = exchange.request
+        preflight = self._cors.preflight(request.method, request.headers)
+        if preflight is not None:
+            self._send(exchange, request_id, 204, preflight, b"")
+            return
+        if request.method != place.endpoint.method and not (
+            request.method == b"HEAD" and place.endpoint.method == b"GET"
+        ):
+            raise _wrong_method(request)
+        if place.endpoint is Endpoint.HEALTH:
+            self._json(exchange, request_id, 200, {"status": "ok"})
+        elif place.endpoint is Endpoint.READY:
+            reason = self._ready()
+            body = {"status": "ready"} if reason is None else {"status": "not ready", "reason": reason}
+            self._json(exchange, request_id, 200 if reason is None else 503, body)
+        else:
+            self._list(exchange, request_id, dialect, place)
+
+    def _list(self, exchange: Exchange, request_id: str, name: str, place: Place) -> None:
+        key = self._keys.admit(exchange.request.headers, dialect=name)
+        if place.dialect is None and key is not None and key.dialect is not None:
+            name = key.dialect
+        dialect = self._gateway.dialects[name]
+        if place.endpoint is Endpoint.MODELS:
+            document = dialect.write_models([dict(model) for model in self._models.values()])
+        else:
+            model = self._models.get(place.model)
+            if model is None:
+                raise RouteError(f"The model `{place.model[:200]}` does not exist or you do not have access to it.")
+            document = dialect.write_model(dict(model))
+        self._json(exchange, request_id, 200, document)
+
+    def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
+        self._send(exchange, request_id, status, JSON, encode(document))
+
+    def _refuse(self, exchange: Exchange, request_id: str, dialect: Dialect, error: AntiphonError) -> None:
+        headers = JSON + error_headers(error)
+        if error.status == 405:
+            place = find(exchange.request.path)
+            assert place is not None
+            headers += b"allow: %b\r\n" % place.endpoint.method
+        self._send(exchange, request_id, error.status, headers, encode(dialect.write_error(error, request_id)))
+
+    def _send(self, exchange: Exchange, request_id: str, status: int, headers: bytes, body: bytes) -> None:
+        request = exchange.request
+        spent = (self._gateway.clock() - exchange.received) * 1000
+        headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
+        exchange.respond(status, headers, body)
+        path = request.path[:200].decode("latin-1")
+        self._gateway.ledger.post(
+            {
+                "request_id": request_id,
+                "status": status,
+                "method": request.method.decode("latin-1"),
+                "path": path,
+                "ms": round(spent, 1),
+            }
+        )
+
+    def _common(self, request_id: str, request: Request | None) -> bytes:
+        lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        if request is not None and self._cors.on and b"origin" in request.headers:
+            lines += self._cors.headers(request.headers)
+        return lines
+
+
+def _stream_by_query(document: Document, query: bytes) -> None:
+    """Skytells takes `?stream=true` as well (spec §2); the body's own word wins."""
+    wanted = parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower()
+    if wanted in ("true", "1") and document.get("stream") is None:
+        document["stream"] = True
+
+
+def _unknown_path(request: Request) -> RequestError:
+    text = f"Invalid URL ({request.method.decode('latin-1')} {request.path[:200].decode('latin-1')})"
+    return RequestError(text, status=404, code="unknown_url")
+
+
+def _wrong_method(request: Request) -> RequestError:
+    text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
+    return RequestError(text, status=405, code="method_not_supported")

@@ -1,0 +1,73 @@
+"""Who may ask: static keys, found by digest. The digest is what is kept; the secret itself is not.
+
+Looking a SHA-256 digest up in a table tells an attacker nothing about the secrets in it; the final comparison is
+constant-time all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from antiphon.errors import AuthError
+
+SHOWN = 4  # characters of a wrong key that are shown back at its end
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    name: str
+    digest: bytes
+    dialect: str | None
+    strict: bool | None
+
+
+def digest(secret: bytes) -> bytes:
+    return hashlib.sha256(secret).digest()
+
+
+class KeyRing:
+    def __init__(self, keys: Iterable[Key], *, required: bool) -> None:
+        self._keys = {key.digest: key for key in keys}
+        self._required = required
+
+    def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+        """The key of this request. None: no key is needed (decision 19: an unknown one is then ignored)."""
+        if not self._keys and not self._required:
+            return None
+        secret = presented(headers, dialect)
+        key = self._find(secret) if secret else None
+        if key is None and self._required:
+            raise _refusal(secret)
+        return key
+
+    def _find(self, secret: bytes) -> Key | None:
+        wanted = digest(secret)
+        key = self._keys.get(wanted)
+        return key if key is not None and hmac.compare_digest(key.digest, wanted) else None
+
+
+def presented(headers: Mapping[bytes, bytes], dialect: str) -> bytes | None:
+    """`Authorization: Bearer k` or `Key k` (Maritaca), or `x-api-key: k`, which wins in skytells (spec §5)."""
+    scheme, _, secret = headers.get(b"authorization", b"").strip().partition(b" ")
+    bearer = secret.strip() if scheme.lower() in (b"bearer", b"key") else None
+    other = headers.get(b"x-api-key", b"").strip() or None
+    return (other or bearer) if dialect == "skytells" else (bearer or other)
+
+
+def _refusal(secret: bytes | None) -> AuthError:
+    if secret:
+        return AuthError(f"Incorrect API key provided: {masked(secret)}.", code="invalid_api_key")
+    return AuthError(
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "
+        "(i.e. Authorization: Bearer YOUR_KEY)."
+    )
+
+
+def masked(secret: bytes) -> str:
+    text = secret.decode("ascii", "replace")
+    if len(text) < 3 * SHOWN or not text.isprintable():
+        return "***"
+    return f"{text[:3]}***{text[-SHOWN:]}"

@@ -1,0 +1,58 @@
+"""Settings: one TOML file and the environment become one frozen `Settings`, or are refused whole.
+
+    schema.py       which keys exist, and what each may hold (data)
+    kinds.py        the kinds of plain values; places.py: addresses, URLs, files
+    secret.py       `env:` and `file:` secrets
+    locate.py       the line of every key
+    environment.py  ANTIPHON_… variables laid over the file
+    walk.py         a document against the schema; relations.py: what holds between its parts
+    load.py         the whole story
+Rules: every fault is found before anything is refused; a fault names its line or its variable, never a secret.
+"""
+
+from __future__ import annotations
+
+from antiphon.settings.faults import Fault, SettingsError
+from antiphon.settings.load import load
+from antiphon.settings.model import (
+    AccountsSettings,
+    Address,
+    CategorySettings,
+    EngineSettings,
+    EvaluatorSettings,
+    HoldSettings,
+    KeySettings,
+    RouteSettings,
+    SafetySettings,
+    ServerSettings,
+    Settings,
+    SideSettings,
+    TargetSettings,
+    TimeoutSettings,
+    TlsSettings,
+    UpstreamSettings,
+)
+from antiphon.settings.secret import Secret
+
+__all__ = [
+    "AccountsSettings",
+    "Address",
+    "CategorySettings",
+    "EngineSettings",
+    "EvaluatorSettings",
+    "Fault",
+    "HoldSettings",
+    "KeySettings",
+    "RouteSettings",
+    "SafetySettings",
+    "Secret",
+    "ServerSettings",
+    "Settings",
+    "SettingsError",
+    "SideSettings",
+    "TargetSettings",
+    "TimeoutSettings",
+    "TlsSettings",
+    "UpstreamSettings",
+    "load",
+]

@@ -1,0 +1,192 @@
+"""What a settings value may be. A kind reads a decoded TOML value into ours, or raises `Wrong`.
+
+A `Wrong` message continues "'key' …" and never quotes a value that could be a secret.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from difflib import get_close_matches
+from enum import Enum, auto
+
+from antiphon.settings.faults import Wrong, quoted
+from antiphon.settings.secret import Secret, find_secret, sendable
+
+LONGEST_NAME = 256
+LONGEST_WAIT = 31_536_000  # a year, in seconds: no timer of ours overflows
+TYPES: tuple[tuple[type, str], ...] = (
+    (bool, "a boolean"),
+    (int, "an integer"),
+    (float, "a number"),
+    (str, "a string"),
+    (list, "an array"),
+    (dict, "a table"),
+    (datetime, "a date"),
+    (date, "a date"),
+    (time, "a time"),
+)
+PARAMETER = re.compile(r"[a-z][a-z0-9_.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a value may depend on besides itself."""
+
+    environ: Mapping[str, str]
+    folder: str  # of the settings file: what relative paths are relative to
+    protocols: Collection[str]
+    cores: int
+
+
+class Form(Enum):
+    """How an environment variable's text becomes a value of the kind."""
+
+    TEXT = auto()  # as it stands, quotes optional
+    SECRET = auto()  # as it stands
+    SWITCH = auto()  # true, false, 1, 0, yes, no, on, off
+    VALUE = auto()  # TOML, else the text as it stands
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    read: Callable[[object, Site], object]
+    form: Form = Form.TEXT
+
+
+def name_type(value: object) -> str:
+    return next((name for kind, name in TYPES if isinstance(value, kind)), "something else")
+
+
+def need_text(value: object, wanted: str = "a string") -> str:
+    if not isinstance(value, str):
+        raise Wrong(f"must be {wanted}, not {name_type(value)}")
+    return value
+
+
+def closest(word: str, known: Collection[str]) -> str | None:
+    """What `word` was surely meant to be. Slips of the hand rarely change the first letter."""
+    near = get_close_matches(word.lower(), [other for other in known if other[:1] == word[:1].lower()], 1, 0.6)
+    return next(iter(near or get_close_matches(word.lower(), known, 1, 0.8)), None)
+
+
+def suggest(word: str, known: Collection[str]) -> str:
+    """The end of a sentence: "; did you mean 'url'?", or nothing."""
+    close = closest(word, known)
+    return f"; did you mean '{close}'?" if close else ""
+
+
+def _read_switch(value: object, site: Site) -> bool:
+    if not isinstance(value, bool):
+        raise Wrong(f"must be true or false, not {name_type(value)}")
+    return value
+
+
+def _read_name(value: object, site: Site) -> str:
+    text = need_text(value)
+    if not text.strip():
+        raise Wrong("must not be empty")
+    if text != text.strip() or not text.isprintable():
+        raise Wrong("must not hold control characters, nor spaces at its ends")
+    if len(text) > LONGEST_NAME:
+        raise Wrong(f"must not be longer than {LONGEST_NAME} characters")
+    return text
+
+
+def _read_parameter(value: object, site: Site) -> str:
+    text = need_text(value)
+    if not PARAMETER.fullmatch(text):
+        raise Wrong(f"must name request parameters, such as 'n' or 'logprobs', not {quoted(text)}")
+    return text
+
+
+def _read_workers(value: object, site: Site) -> int:
+    if value == "auto":
+        return site.cores
+    if isinstance(value, str):
+        raise Wrong(f"must be an integer or 'auto', not {quoted(value)}")
+    return _read_whole(value, 1, 1024)
+
+
+def _read_whole(value: object, least: int, most: int | None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Wrong(f"must be an integer, not {name_type(value)}")
+    if value < least:
+        raise Wrong(f"must be {least} or more")
+    if most is not None and value > most:
+        raise Wrong(f"must be {most} or less")
+    return value
+
+
+def _read_seconds(value: object, zero: bool) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Wrong(f"must be a number of seconds, not {name_type(value)}")
+    if math.isnan(value) or value < 0 or (value == 0 and not zero):
+        raise Wrong("must be 0 or more seconds" if zero else "must be more than 0 seconds")
+    if value > LONGEST_WAIT:
+        raise Wrong(f"must be {LONGEST_WAIT} seconds or less")
+    return float(value)
+
+
+def _read_secret(value: object, site: Site) -> Secret:
+    if isinstance(value, Secret):  # straight from a variable: see environment.py
+        return sendable(value.reveal())
+    text = find_secret(need_text(value), site.environ, site.folder)
+    if text is None:
+        raise Wrong("must be written env:NAME or file:PATH: secrets do not stand in the settings file")
+    return sendable(text)
+
+
+def _read_store(value: object, site: Site) -> Secret:
+    """A store's URL. It may hold a password, so it may also be kept elsewhere, as a secret is."""
+    if isinstance(value, Secret):
+        return value
+    text = need_text(value, "a URL, env:NAME or file:PATH")
+    found = find_secret(text, site.environ, site.folder)
+    return Secret(_read_name(text if found is None else found, site))
+
+
+def _read_protocol(value: object, site: Site) -> str:
+    text = need_text(value)
+    if text in site.protocols:
+        return text
+    if text in ("azure", "anthropic", "gemini"):
+        raise Wrong(f"is {quoted(text)}, which is not supported by this version yet")
+    known = sorted(site.protocols)
+    raise Wrong(f"must be one of {', '.join(known)}, not {quoted(text)}{suggest(text, known)}")
+
+
+def whole(least: int, most: int | None = None) -> Kind:
+    return Kind(lambda value, site: _read_whole(value, least, most), Form.VALUE)
+
+
+def seconds(*, zero: bool = False) -> Kind:
+    return Kind(lambda value, site: _read_seconds(value, zero), Form.VALUE)
+
+
+def one_of(*words: str) -> Kind:
+    def read(value: object, site: Site) -> str:
+        text = need_text(value)
+        if text not in words:
+            raise Wrong(f"must be one of {', '.join(words)}, not {quoted(text)}{suggest(text, words)}")
+        return text
+
+    return Kind(read)
+
+
+def flag(word: str, other: str) -> Kind:
+    """Two words that stand for true and false."""
+    words = one_of(word, other)
+    return Kind(lambda value, site: words.read(value, site) == word)
+
+
+SWITCH = Kind(_read_switch, Form.SWITCH)
+NAME = Kind(_read_name)
+PARAMETER_NAME = Kind(_read_parameter)
+WORKERS = Kind(_read_workers, Form.VALUE)
+SECRET = Kind(_read_secret, Form.SECRET)
+STORE = Kind(_read_store, Form.SECRET)
+PROTOCOL = Kind(_read_protocol)

@@ -1,0 +1,90 @@
+"""From a file and an environment to `Settings`: read, lay the environment over it, check, build. Or every fault."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from antiphon.settings import environment, relations
+from antiphon.settings.faults import Fault, SettingsError, printable
+from antiphon.settings.kinds import Site
+from antiphon.settings.locate import locate
+from antiphon.settings.model import Settings
+from antiphon.settings.schema import ROOT, SERVER
+from antiphon.settings.secret import reason
+from antiphon.settings.walk import Document, Faults, Places, Walker
+
+DEFAULT_PATH = "antiphon.toml"
+LARGEST_FILE = 4 * 1024 * 1024
+POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+def load(
+    path: str | None, environ: Mapping[str, str], protocols: Collection[str], *, listen: str | None = None
+) -> Settings:
+    """`path` None: ./antiphon.toml if there is one. `listen`: as --listen on the command line, above all others."""
+    if path is None and os.path.exists(DEFAULT_PATH):
+        path = DEFAULT_PATH
+    text = "" if path is None else _read(path)
+    document = _decode(text, path)
+    places = Places(path, locate(text))
+    faults = Faults(document, places)
+    _fill(document)
+    environment.overlay(document, environ, places, faults)
+    if listen is not None:
+        at = ("server", "listen")
+        environment.lay(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
+    site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
+    settings = Walker(document, site, faults).read(ROOT, document, ())
+    relations.check(document, faults, places)
+    if isinstance(settings, Settings):
+        relations.check_keys(settings, faults)
+    if faults or not isinstance(settings, Settings):
+        raise SettingsError(faults.ordered())
+    return replace(settings, path=path, warnings=relations.warn(settings))
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise SettingsError([Fault(printable(path), f"cannot be read: {reason(error)}")]) from None
+    if len(data) > LARGEST_FILE:
+        raise SettingsError([Fault(path, f"is larger than {LARGEST_FILE} bytes")])
+    try:
+        return data.decode("utf-8-sig")  # some editors open a file with a byte order mark
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError([Fault(f"{path}:{line}", "is not UTF-8 text")]) from None
+
+
+def _decode(text: str, path: str | None) -> Document:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        found = POSITION.search(message)
+        line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
+        words = POSITION.sub("", message)
+        fault = Fault(f"{path}:{line}", f"this is not TOML: {printable(words, 200)}")
+    except RecursionError:
+        fault = Fault(f"{path}:1", "is nested too deeply")
+    except ValueError:  # an integer of thousands of digits
+        fault = Fault(f"{path}:1", "holds a number that is too long")
+    raise SettingsError([fault])
+
+
+def _fill(document: Document) -> None:
+    """With neither upstreams nor routes the gateway still answers: from the upstream that it ships."""
+    if document.get("upstream", []) == [] and document.get("route", []) == []:
+        document["upstream"] = [{"name": "scripted", "protocol": "scripted"}]
+        document["route"] = [{"model": "*", "targets": [{"upstream": "scripted"}]}]
+
+
+def _cores() -> int:
+    """Those this process may use; a container often has fewer than the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

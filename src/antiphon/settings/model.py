@@ -1,0 +1,187 @@
+"""The frozen values that settings become. Names are those of the TOML keys; the defaults stand here only."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from antiphon.settings.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen: host and port, or a unix socket."""
+
+    host: str = ""
+    port: int = 0
+    unix: str | None = None
+
+    @property
+    def loopback(self) -> bool:
+        """Only this machine can reach it."""
+        if self.unix is not None or self.host == "localhost":
+            return True
+        try:
+            address = ipaddress.ip_address(self.host)
+        except ValueError:
+            return False
+        mapped = getattr(address, "ipv4_mapped", None)
+        return bool((mapped or address).is_loopback)
+
+    def __str__(self) -> str:
+        if self.unix is not None:
+            return f"unix:{self.unix}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    cert: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    listen: Address = Address("127.0.0.1", 8080)
+    control: Address = Address("127.0.0.1", 8081)
+    workers: int = 1
+    dialect: str = "openai"
+    auth: bool = False
+    strict: bool = False
+    max_body: int = 20 * 1024 * 1024
+    max_connections: int = 10_000
+    tls: TlsSettings | None = None
+    drain: float = 30.0
+    keepalive: float = 15.0
+    header_timeout: float = 10.0
+    body_timeout: float = 30.0
+    write_timeout: float = 30.0
+    keepalive_comment: float = 15.0
+    cors: tuple[str, ...] = ()
+    access_log: str = "-"
+    error_log: str = "-"
+    maritaca_object: str = "chat_completion"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeoutSettings:
+    connect: float = 10.0
+    first_byte: float = 300.0
+    idle: float = 120.0
+    total: float = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSettings:
+    name: str
+    protocol: str
+    url: str | None = None
+    credential: Secret | None = None
+    timeout: TimeoutSettings = TimeoutSettings()
+    think: bool = False
+    forward_headers: tuple[str, ...] = ()
+    ca: str | None = None
+    lacks: tuple[str, ...] | None = None  # None: as the catalog row says
+    max_idle: int = 256
+    proxy: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSettings:
+    upstream: str
+    model: str | None = None  # None: the client's own name
+    weight: int = 1
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RouteSettings:
+    model: str
+    targets: tuple[TargetSettings, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeySettings:
+    name: str
+    secret: Secret
+    dialect: str | None = None
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySettings:
+    """One category of one side. None: as the side, then the preset, say."""
+
+    name: str
+    threshold: str | None = None
+    mode: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SideSettings:
+    """`[safety.prompt]` or `[safety.answer]`."""
+
+    threshold: str | None = None
+    mode: str | None = None
+    timing: str = "gate"  # prompt only: `gate` waits for the verdict, `race` asks the upstream meanwhile
+    categories: tuple[CategorySettings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HoldSettings:
+    tokens: int | None = None
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatorSettings:
+    kind: str
+    url: str | None = None
+    route: str | None = None
+    credential: Secret | None = None
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SafetySettings:
+    enabled: bool = True
+    annotations: bool = True
+    mode: str = "filter"
+    preset: str = "moderate"
+    threshold: str | None = None  # None: the preset's
+    prompt: SideSettings = SideSettings()
+    answer: SideSettings = SideSettings()
+    hold: HoldSettings = HoldSettings()
+    stream: str = "hold"
+    on_failure: str = "open"
+    evaluators: tuple[EvaluatorSettings, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    enabled: bool = True
+    model: str | None = None
+    threads: int | None = None
+    context: int | None = None
+    slots: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountsSettings:
+    """Both may hold a password, so neither is ever shown."""
+
+    store: Secret | None = None
+    counters: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    server: ServerSettings
+    upstreams: tuple[UpstreamSettings, ...]
+    routes: tuple[RouteSettings, ...]
+    keys: tuple[KeySettings, ...] = ()
+    safety: SafetySettings = SafetySettings()
+    engine: EngineSettings = EngineSettings()
+    accounts: AccountsSettings = AccountsSettings()
+    path: str | None = None  # the file, as it was named; None: there was none
+    warnings: tuple[str, ...] = ()

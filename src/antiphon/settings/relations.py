@@ -1,0 +1,117 @@
+"""What must hold between parts of the settings: names are unique, targets exist, locked doors have keys.
+
+`check` looks at the document as written, so that it can speak although parts of it are wrong; `warn` at what was built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from antiphon.settings.faults import printable
+from antiphon.settings.kinds import suggest
+from antiphon.settings.model import Settings, UpstreamSettings
+from antiphon.settings.walk import Document, Faults, Places
+
+
+def check(document: Document, faults: Faults, places: Places) -> None:
+    for table, label in (("upstream", "name"), ("route", "model"), ("key", "name")):
+        _unique(document, table, label, faults, places)
+    _urls(document, faults)
+    _targets(document, faults)
+    _locks(document, faults)
+    _listeners(document, faults)
+
+
+def check_keys(settings: Settings, faults: Faults) -> None:
+    """Two keys with one secret: nobody could say whose request it is."""
+    owners: dict[str, str] = {}
+    for position, key in enumerate(settings.keys):
+        owner = owners.setdefault(key.secret.reveal(), key.name)
+        if owner != key.name:
+            faults.add(("key", position, "secret"), f"'secret' is the same as that of \"{printable(owner)}\"")
+
+
+def warn(settings: Settings) -> tuple[str, ...]:
+    return tuple(_warnings(settings))
+
+
+def _unique(document: Document, table: str, label: str, faults: Faults, places: Places) -> None:
+    first: dict[str, int] = {}
+    for position, row in _rows(document, table):
+        name = row.get(label)
+        if not isinstance(name, str) or not name:
+            continue
+        if name in first:
+            before = places.find((table, first[name], label))[1]
+            faults.add((table, position, label), f"'{label}' is taken; the first one is at {before}")
+        first.setdefault(name, position)
+
+
+def _urls(document: Document, faults: Faults) -> None:
+    """Only the scripted upstream lives inside the gateway; every other one is somewhere."""
+    for position, row in _rows(document, "upstream"):
+        if "url" not in row and row.get("protocol") != "scripted":
+            faults.miss(("upstream", position, "url"))
+
+
+def _targets(document: Document, faults: Faults) -> None:
+    upstreams = [row for _, row in _rows(document, "upstream")]
+    names = [row["name"] for row in upstreams if isinstance(row.get("name"), str)]
+    if upstreams and not document.get("route"):
+        faults.add(("upstream", 0), "no [[route]] leads here: nothing would be answered")
+    for position, route in _rows(document, "route"):
+        for place, target in _rows(route, "targets"):
+            name = target.get("upstream")
+            if isinstance(name, str) and name and name not in names:
+                path = ("route", position, "targets", place, "upstream")
+                faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggest(name, names)}')
+
+
+def _locks(document: Document, faults: Faults) -> None:
+    server = document.get("server")
+    if isinstance(server, dict) and server.get("auth") is True and not document.get("key"):
+        faults.add(("server", "auth"), "'auth' is true but there is no [[key]], so every request would be refused")
+
+
+def _listeners(document: Document, faults: Faults) -> None:
+    server = document.get("server")
+    if not isinstance(server, dict):
+        return
+    listen, control = server.get("listen"), server.get("control")
+    if isinstance(listen, str) and listen == control and not listen.endswith(":0"):
+        faults.add(("server", "control"), "'control' must not be the same address as 'listen'")
+
+
+def _warnings(settings: Settings) -> Iterator[str]:
+    server = settings.server
+    if not server.auth and not server.listen.loopback:
+        yield (
+            f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
+            "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
+        )
+    used = {target.upstream for route in settings.routes for target in route.targets}
+    for upstream in settings.upstreams:
+        if upstream.name not in used:
+            yield f'[[upstream]] "{printable(upstream.name)}" is the target of no route.'
+        if _sends_in_clear(upstream):
+            yield f'[[upstream]] "{printable(upstream.name)}" sends its credential unencrypted: its url is http://.'
+
+
+def _sends_in_clear(upstream: UpstreamSettings) -> bool:
+    parts = urlsplit(upstream.url or "")
+    if upstream.credential is None or parts.scheme != "http" or not parts.hostname:
+        return False
+    try:
+        return not (ip_address(parts.hostname).is_private or ip_address(parts.hostname).is_loopback)
+    except ValueError:  # a bare word is a name of the own network: localhost, a compose service
+        return "." in parts.hostname
+
+
+def _rows(document: Document, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = document.get(table)
+    for position, row in enumerate(rows if isinstance(rows, list) else ()):
+        if isinstance(row, dict):
+            yield position, row

@@ -1,0 +1,249 @@
+"""Which keys exist and what each may hold, as data: `walk` reads documents by it, `environment` names variables by it.
+
+A key that stands here and in `model` exists; everything else is a fault. Defaults stand in `model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from antiphon.settings import model
+from antiphon.settings.kinds import (
+    NAME,
+    PARAMETER_NAME,
+    PROTOCOL,
+    SECRET,
+    STORE,
+    SWITCH,
+    WORKERS,
+    Kind,
+    flag,
+    one_of,
+    seconds,
+    whole,
+)
+from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, ORIGIN, URL, check_tls
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """An array of plain values."""
+
+    item: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    build: Callable[..., object]
+    keys: Mapping[str, Node]
+    required: tuple[str, ...] = ()
+    # A word written in place of the table -> the one key that it stands for: prompt = "race".
+    short: Mapping[str, str] = field(default_factory=dict)
+    check: Callable[..., None] | None = None  # of what was built
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An array of tables; `label` is the key by which users know a row."""
+
+    row: Table
+    label: str
+    least: int = 0
+
+
+Node = Kind | Many | Table | Rows
+
+DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
+MODE = one_of("filter", "annotate")
+THRESHOLD = one_of("low", "medium", "high", "off")
+
+TLS = Table(model.TlsSettings, {"cert": FILE, "key": FILE}, required=("cert", "key"), check=check_tls)
+
+SERVER = Table(
+    model.ServerSettings,
+    {
+        "listen": ADDRESS,
+        "control": ADDRESS,
+        "workers": WORKERS,
+        "dialect": DIALECT,
+        "auth": SWITCH,
+        "strict": SWITCH,
+        "max_body": whole(1),
+        "max_connections": whole(1),
+        "tls": TLS,
+        "drain": seconds(zero=True),
+        "keepalive": seconds(),
+        "header_timeout": seconds(),
+        "body_timeout": seconds(),
+        "write_timeout": seconds(),
+        "keepalive_comment": seconds(),
+        "cors": Many(ORIGIN),
+        "access_log": LOG,
+        "error_log": LOG,
+        "maritaca_object": one_of("chat_completion", "chat.completion"),
+    },
+)
+
+TIMEOUT = Table(
+    model.TimeoutSettings,
+    {"connect": seconds(), "first_byte": seconds(), "idle": seconds(), "total": seconds()},
+)
+
+UPSTREAM = Table(
+    model.UpstreamSettings,
+    {
+        "name": NAME,
+        "protocol": PROTOCOL,
+        "url": URL,
+        "credential": SECRET,
+        "timeout": TIMEOUT,
+        "think": flag("split", "off"),
+        "forward_headers": Many(HEADER),
+        "ca": AUTHORITIES,
+        "lacks": Many(PARAMETER_NAME),
+        "max_idle": whole(0, 65536),
+        "proxy": SWITCH,
+    },
+    required=("name", "protocol"),
+)
+
+TARGET = Table(
+    model.TargetSettings,
+    {"upstream": NAME, "model": NAME, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
+    required=("upstream",),
+)
+
+ROUTE = Table(
+    model.RouteSettings,
+    {"model": NAME, "targets": Rows(TARGET, "upstream", least=1)},
+    required=("model", "targets"),
+)
+
+KEY = Table(
+    model.KeySettings,
+    {"name": NAME, "secret": SECRET, "dialect": DIALECT, "strict": SWITCH},
+    required=("name", "secret"),
+)
+
+
+def _category(name: str, *, graded: bool) -> Table:
+    """Graded categories have a severity and so a threshold; the others were detected or not."""
+
+    def build(**values: str) -> model.CategorySettings:
+        return model.CategorySettings(name, **values)
+
+    words = {"filter": "mode", "annotate": "mode"}
+    if graded:
+        thresholds = dict.fromkeys(("low", "medium", "high", "off"), "threshold")
+        return Table(build, {"threshold": THRESHOLD, "mode": MODE}, short=thresholds | words)
+    return Table(build, {"mode": one_of("filter", "annotate", "off")}, short=words | {"off": "mode"})
+
+
+GRADED: dict[str, Node] = {name: _category(name, graded=True) for name in ("hate", "self_harm", "sexual", "violence")}
+SIDE: dict[str, Node] = {"threshold": THRESHOLD, "mode": MODE, **GRADED}
+
+
+def _build_side(**values: object) -> model.SideSettings:
+    plain = {name: value for name, value in values.items() if not isinstance(value, model.CategorySettings)}
+    categories = tuple(value for value in values.values() if isinstance(value, model.CategorySettings))
+    return model.SideSettings(**plain, categories=categories)  # type: ignore[arg-type]
+
+
+PROMPT = Table(
+    _build_side,
+    {"timing": one_of("gate", "race"), **SIDE, "jailbreak": _category("jailbreak", graded=False)},
+    short={"gate": "timing", "race": "timing"},
+)
+
+ANSWER = Table(
+    _build_side,
+    {
+        **SIDE,
+        "protected_material_text": _category("protected_material_text", graded=False),
+        "protected_material_code": _category("protected_material_code", graded=False),
+    },
+)
+
+EVALUATOR = Table(
+    model.EvaluatorSettings,
+    {
+        "kind": one_of("embedded", "openai", "azure", "chat", "rules", "protected", "http"),
+        "url": URL,
+        "route": NAME,
+        "credential": SECRET,
+        "timeout": seconds(),
+    },
+    required=("kind",),
+)
+
+
+def _build_safety(evaluator: tuple[model.EvaluatorSettings, ...] = (), **values: object) -> model.SafetySettings:
+    return model.SafetySettings(**values, evaluators=evaluator)  # type: ignore[arg-type]
+
+
+SAFETY = Table(
+    _build_safety,
+    {
+        "enabled": SWITCH,
+        "annotations": SWITCH,
+        "mode": MODE,
+        "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal"),
+        "threshold": THRESHOLD,
+        "prompt": PROMPT,
+        "answer": ANSWER,
+        "hold": Table(model.HoldSettings, {"tokens": whole(1, 100_000), "ms": whole(1, 600_000)}),
+        "stream": one_of("hold", "async"),
+        "on_failure": one_of("open", "closed"),
+        "evaluator": Rows(EVALUATOR, "kind"),
+    },
+)
+
+ENGINE = Table(
+    model.EngineSettings,
+    {"enabled": SWITCH, "model": NAME, "threads": whole(1, 1024), "context": whole(1), "slots": whole(1, 1024)},
+)
+
+ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})
+
+
+def _build_settings(
+    server: model.ServerSettings | None = None,
+    upstream: tuple[model.UpstreamSettings, ...] = (),
+    route: tuple[model.RouteSettings, ...] = (),
+    key: tuple[model.KeySettings, ...] = (),
+    **parts: object,
+) -> model.Settings:
+    return model.Settings(server or model.ServerSettings(), upstream, route, key, **parts)  # type: ignore[arg-type]
+
+
+ROOT = Table(
+    _build_settings,
+    {
+        "server": SERVER,
+        "upstream": Rows(UPSTREAM, "name"),
+        "route": Rows(ROUTE, "model"),
+        "key": Rows(KEY, "name"),
+        "safety": SAFETY,
+        "engine": ENGINE,
+        "accounts": ACCOUNTS,
+    },
+)
+
+# What people who come from elsewhere write -> our key.
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "api_base": ("url",),
+    "api_key": ("credential", "secret"),
+    "apikey": ("credential", "secret"),
+    "base_url": ("url",),
+    "bind": ("listen",),
+    "endpoint": ("url",),
+    "host": ("listen",),
+    "id": ("name",),
+    "key": ("credential", "secret"),
+    "password": ("credential", "secret"),
+    "port": ("listen",),
+    "provider": ("protocol", "upstream", "upstreams"),
+    "token": ("credential", "secret"),
+    "type": ("protocol", "kind"),
+}

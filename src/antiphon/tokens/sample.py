@@ -1,0 +1,32 @@
+"""Keeps the work of one count bounded: of a very long text, evenly spaced slices stand for the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CAP = 4_000_000  # characters; about a million tokens, more than any model's context
+SLICES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    texts: list[str]
+    taken: int  # characters in `texts`
+    total: int  # characters they stand for
+
+    def scale(self, count: int) -> int:
+        """The count of the whole, from the count of the sample."""
+        if self.taken == self.total:
+            return count
+        return round(count * self.total / self.taken)
+
+
+def sample(texts: Sequence[str], cap: int = CAP) -> Sample:
+    total = sum(map(len, texts))
+    if total <= cap:
+        return Sample(list(texts), total, total)
+    whole = "".join(texts)
+    width, step = max(1, cap // SLICES), total // SLICES
+    taken = [whole[start : start + width] for start in range(0, step * SLICES, step)]
+    return Sample(taken, sum(map(len, taken)), total)

@@ -1,0 +1,55 @@
+"""Vendors as rows. A vendor that speaks the OpenAI protocol differs from OpenAI only in data: how it wants its credential,
+which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing column here.
+
+Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+
+class Auth(Enum):
+    """How a credential is sent."""
+
+    BEARER = b"authorization: Bearer "
+    KEY = b"authorization: Key "  # Maritaca
+    X_API_KEY = b"x-api-key: "  # Skytells
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    protocol: str
+    auth: Auth = Auth.BEARER
+    path: str = "/chat/completions"
+    lacks: frozenset[str] = frozenset()  # parameters it cannot take; `n` is fanned out, others are dropped and named
+    renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    reports_usage: bool = True  # takes stream_options.include_usage
+    text_only: bool = False  # message content must be a string: text parts are joined
+    stop_list: bool = False  # `stop` must be an array
+    reasoning_history: bool = True  # takes `reasoning_content` in assistant messages (E9)
+
+
+MAX_TOKENS: Mapping[str, str] = MappingProxyType({"max_completion_tokens": "max_tokens"})
+
+ROWS = (
+    Row("openai"),
+    Row("crazyrouter", renames=MAX_TOKENS),
+    Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS),
+    Row("maritaca", auth=Auth.KEY, renames=MAX_TOKENS, text_only=True, stop_list=True, reasoning_history=False),
+    Row("scripted"),
+    Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"})),
+    Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"})),
+    Row("llamacpp", lacks=frozenset({"n"})),
+    Row("mistral", renames=MAX_TOKENS, reports_usage=False, lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"})),
+    Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"})),
+    Row("openrouter"),
+    Row("sglang"),
+    Row("together"),
+    Row("vllm"),
+)
+
+CATALOG: Mapping[str, Row] = MappingProxyType({row.protocol: row for row in ROWS})

@@ -1,0 +1,205 @@
+"""The one client for every upstream that speaks the OpenAI protocol over HTTP.
+
+Foreign failures are mapped here, where the foreign call is made: `ClientError` and error bodies become `UpstreamError`,
+with the vendor's words redacted (decision 13). Sockets' details go to the log, never to a client.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+
+import msgspec
+
+from antiphon import sse
+from antiphon.chat.failure import is_failure, read_failure
+from antiphon.chat.stream import decode
+from antiphon.errors import UpstreamError
+from antiphon.flow.ports import Change, Document, Order, Receiver
+from antiphon.http.client import Call, ClientError, Failure, Pool
+from antiphon.upstreams.catalog import Row
+from antiphon.upstreams.prepare import prepare
+
+TIMEOUTS = frozenset(
+    {Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT}
+)
+ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
+Log = Callable[[str], None]
+
+
+class HttpUpstream:
+    """An upstream of the catalog at one URL."""
+
+    def __init__(
+        self,
+        name: str,
+        row: Row,
+        lacks: frozenset[str],
+        pool: Pool,
+        path: bytes,
+        headers: bytes,
+        *,
+        think: bool,
+        forward: tuple[bytes, ...],
+        log: Log,
+    ) -> None:
+        self.name = name
+        self.think = think
+        self.lacks_n = "n" in lacks
+        self._row = row
+        self._lacks = lacks
+        self._pool = pool
+        self._path = path
+        self._headers = headers
+        self._forward = ALWAYS_FORWARDED + forward
+        self._log = log
+
+    def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
+        return prepare(document, model, self._row, self._lacks, strict=strict)
+
+    def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call:
+        answer = Answer(self.name, stream, receiver, source, self._log)
+        headers = self._headers + self._taken(order.headers, source)
+        answer.call = call = self._pool.send(b"POST", self._path, headers, order.body, answer)
+        return call
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    def _taken(self, headers: Mapping[bytes, bytes], source: int) -> bytes:
+        """Decision 17: no client header goes upstream but these. A fan-out's calls are different requests."""
+        lines = b""
+        for name in self._forward:
+            if (value := headers.get(name)) is not None:
+                if source and name == b"idempotency-key":
+                    value += b"-%d" % source
+                lines += b"%b: %b\r\n" % (name, value)
+        return lines
+
+
+class Answer:
+    """One call's answer as it arrives: bytes in, documents out."""
+
+    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_source", "_status", "_stream", "call")
+
+    def __init__(self, name: str, stream: bool, receiver: Receiver, source: int, log: Log) -> None:
+        self.call: Call | None = None
+        self._name = name
+        self._stream = stream
+        self._receiver = receiver
+        self._source = source
+        self._log = log
+        self._decoder: sse.Decoder | None = None
+        self._body: list[bytes] = []
+        self._status = 0
+        self._retry_after: int | None = None
+
+    def on_head(self, status: int, headers: dict[bytes, bytes]) -> None:
+        self._status = status
+        kind = headers.get(b"content-type", b"").lower()
+        if status == 200 and (kind.startswith(b"text/event-stream") or (self._stream and b"json" not in kind)):
+            self._decoder = sse.Decoder()
+        elif status in (429, 503):
+            self._retry_after = _seconds(headers.get(b"retry-after"), time.time())
+
+    def on_data(self, data: bytes) -> None:
+        if self._decoder is None:
+            self._body.append(data)
+            return
+        try:
+            payloads = self._decoder.feed(data)
+        except sse.SseError:
+            self._malformed("an event is too long")
+            return
+        if payloads:
+            self._events(payloads)
+
+    def on_end(self) -> None:
+        if self._decoder is not None:
+            if last := self._decoder.close():
+                self._events(last)
+            self._receiver.end(self._source)
+            return
+        body = b"".join(self._body)
+        if self._status == 200:
+            self._whole(body)
+        else:
+            error = read_failure(_lenient(body), self._status)
+            error.retry_after = self._retry_after
+            self._fail(error, f"HTTP {self._status}")
+
+    def on_fail(self, error: ClientError) -> None:
+        if error.failure is Failure.RESET and self._decoder is not None:
+            # Cut without the closing chunk: whether the answer was complete is for the stream to judge (F5).
+            self._log(f"upstream {self._name}: {error}")
+            self._receiver.end(self._source)
+        elif error.failure in TIMEOUTS:
+            self._fail(UpstreamError("The upstream did not answer in time.", status=504, code="timeout"), str(error))
+        elif error.failure is Failure.RESET and self._status:
+            self._fail(UpstreamError("The upstream cut its answer.", code="upstream_truncated"), str(error))
+        else:
+            self._fail(UpstreamError("The upstream could not be reached or broke off."), str(error))
+
+    def _events(self, payloads: list[bytes]) -> None:
+        documents: list[Document] = []
+        for payload in payloads:
+            if payload == b"[DONE]":
+                self._receiver.chunks(documents, self._source)
+                self._receiver.done(self._source)
+                assert self.call is not None
+                self.call.linger()
+                return
+            try:
+                documents.append(decode(payload))
+            except UpstreamError as error:
+                self._receiver.chunks(documents, self._source)
+                self._fail(error, "malformed event")
+                return
+        self._receiver.chunks(documents, self._source)
+
+    def _whole(self, body: bytes) -> None:
+        try:
+            document = msgspec.json.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            self._malformed("the body is not a JSON object")
+        elif is_failure(document):
+            self._fail(read_failure(document), "an error in a 200 answer")
+        else:
+            self._receiver.whole(document, self._source)
+
+    def _malformed(self, what: str) -> None:
+        self._fail(UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed"), what)
+
+    def _fail(self, error: UpstreamError, detail: str) -> None:
+        self._log(f"upstream {self._name}: {detail}: {error.message}")
+        self._receiver.fail(error, self._source)
+
+
+def _lenient(body: bytes) -> Document:
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        document = None
+    if isinstance(document, dict):
+        return document
+    text = body[:500].decode("utf-8", "replace").strip()
+    return {"message": "The upstream answered with an error." if not text or text.startswith("<") else text}
+
+
+def _seconds(value: bytes | None, now: float) -> int | None:
+    """`retry-after` in whole seconds, at least one, whichever of its two forms it has (RFC 9110 §10.2.3)."""
+    if value is None:
+        return None
+    text = value.decode("latin-1").strip()
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - now
+        except ValueError:
+            return None
+    return max(1, math.ceil(seconds)) if math.isfinite(seconds) else None

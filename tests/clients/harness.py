@@ -1,0 +1,126 @@
+"""The two ends that a client library stands between: the scripted upstream, and the gateway as its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from antiphon.upstreams.scripted import ScriptedUpstream
+from clients.cases import Cast
+
+Verdicts = dict[tuple[str, str], Any]  # by case and dialect
+
+PATHS = {
+    "openai": "/openai/v1",
+    "crazyrouter": "/crazyrouter/v1",
+    "skytells": "/skytells/v1",
+    "maritaca": "/maritaca/api",
+}
+DIALECTS = tuple(PATHS)
+READY = 20.0  # seconds for the gateway to start
+PATIENCE = 120.0  # seconds for all cases of one library
+
+SETTINGS = """
+[server]
+listen = "127.0.0.1:0"
+
+[[upstream]]
+name = "scripted"
+protocol = "openai"
+url = "{url}"
+credential = "file:{credential}"
+
+[[route]]
+model = "text"
+targets = [{{ upstream = "scripted", model = "text" }}]
+
+[[route]]
+model = "*"
+targets = [{{ upstream = "scripted" }}]
+"""
+
+
+@contextmanager
+def scripted_upstream() -> Iterator[str]:
+    """In a thread with a loop of its own: the tests themselves wait for processes."""
+    started: queue.Queue[str] = queue.Queue()
+    stopping = asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def play() -> None:
+        upstream = ScriptedUpstream(Cast())
+        loops.append(asyncio.get_running_loop())
+        started.put(await upstream.start())
+        await stopping.wait()
+        await upstream.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(play()))
+    thread.start()
+    try:
+        yield started.get(timeout=READY)
+    finally:
+        loops[0].call_soon_threadsafe(stopping.set)
+        thread.join(READY)
+
+
+@contextmanager
+def running_gateway(upstream: str, room: Path) -> Iterator[str]:
+    """`antiphon serve` on a free port, told by its banner; yields http://127.0.0.1:PORT."""
+    credential = room / "credential"
+    credential.write_text("sk-upstream")
+    settings = room / "antiphon.toml"
+    settings.write_text(SETTINGS.format(url=upstream, credential=credential))
+    log = room / "gateway.log"
+    command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
+    with log.open("wb") as output:
+        gateway = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=output, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    lines: queue.Queue[str] = queue.Queue()
+    assert gateway.stdout is not None
+    reading = threading.Thread(target=pump, args=(gateway.stdout, lines))
+    reading.start()
+    try:
+        yield find_address(lines, log)
+    finally:
+        gateway.terminate()
+        gateway.wait(READY)
+        reading.join(READY)
+        gateway.stdout.close()
+
+
+def pump(stream: Any, lines: queue.Queue[str]) -> None:
+    """Reads on to the end: a full pipe would stop the gateway."""
+    for line in stream:
+        lines.put(line.decode(errors="replace"))
+    lines.put("")
+
+
+def find_address(lines: queue.Queue[str], log: Path) -> str:
+    seen = ""
+    while line := lines.get(timeout=READY):
+        seen += line
+        if address := re.search(r"http://127\.0\.0\.1:\d+", line):
+            return address[0]
+    raise AssertionError(f"the gateway did not start:\n{seen}\n{log.read_text()}")
+
+
+def collect(command: list[str], gateway: str) -> Verdicts:
+    """Runs one library's script; every line it prints is a verdict."""
+    bases = json.dumps({dialect: gateway + path for dialect, path in PATHS.items()})
+    plain = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    done = subprocess.run([*command, bases], capture_output=True, text=True, timeout=PATIENCE, env=plain)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    verdicts: Verdicts = {}
+    for line in done.stdout.splitlines():
+        verdict = json.loads(line)
+        verdicts[verdict["case"], verdict["dialect"]] = verdict["saw"]
+    return verdicts

@@ -1,0 +1,45 @@
+"""Which path is what, in which dialect."""
+
+from __future__ import annotations
+
+import pytest
+
+from antiphon.server.paths import Endpoint, Place, dialect_of, find
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"),
+    [
+        (b"/v1", None),
+        (b"/openai/v1", "openai"),
+        (b"/crazyrouter/v1", "crazyrouter"),
+        (b"/skytells/v1", "skytells"),
+        (b"/maritaca/api", "maritaca"),
+        (b"/maritaca/api/v1", "maritaca"),
+        (b"/maritaca/v1", "maritaca"),
+    ],
+)
+def test_every_prefix_has_chat_and_models(path: bytes, dialect: str | None) -> None:
+    assert find(path + b"/chat/completions") == Place(Endpoint.CHAT, dialect)
+    assert find(path + b"/models") == Place(Endpoint.MODELS, dialect)
+    assert find(path + b"/models/gpt-4o") == Place(Endpoint.MODEL, dialect, "gpt-4o")
+
+
+@pytest.mark.parametrize("raw", [b"org/a:b", b"org%2Fa%3Ab", b"org%2fa:b"])
+def test_model_ids_may_hold_slashes_and_colons_raw_or_encoded(raw: bytes) -> None:
+    place = find(b"/v1/models/" + raw)
+    assert place is not None
+    assert place.model == "org/a:b"
+
+
+@pytest.mark.parametrize("path", [b"/", b"", b"/v1", b"/v1/", b"/v1/chat", b"/v1/chat/completions/", b"/v1/models/", b"*"])
+def test_anything_else_is_unknown(path: bytes) -> None:
+    assert find(path) is None
+
+
+def test_errors_on_unknown_paths_speak_the_dialect_of_the_prefix() -> None:
+    assert dialect_of(b"/skytells/v1/nothing") == "skytells"
+    assert dialect_of(b"/maritaca/nothing") == "maritaca"
+    assert dialect_of(b"/skytellsx/v1") is None
+    assert dialect_of(b"/nothing") is None
+    assert dialect_of(b"*") is None

@@ -1,0 +1,154 @@
+"""The command line: what it prints, where, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon import __version__
+from antiphon.cli import main
+
+GOOD = """
+[server]
+listen = "127.0.0.1:9999"
+workers = 2
+dialect = "skytells"
+auth = true
+[[upstream]]
+name = "openai"
+protocol = "openai"
+url = "https://api.openai.com/v1"
+credential = "env:TEST_CREDENTIAL"
+[[upstream]]
+name = "shipped"
+protocol = "scripted"
+[[route]]
+model = "gpt-4o"
+targets = [{ upstream = "shipped", priority = 1 }, { upstream = "openai", model = "gpt-4o-mini" }]
+[[route]]
+model = "*"
+targets = [{ upstream = "shipped" }]
+[[key]]
+name = "app"
+secret = "env:TEST_KEY"
+"""
+BAD = '[server]\nlisten = "nowhere"\n\n[[upstream]]\nname = "openai"\nur1 = "x"\n'
+FAULTS = """\
+bad.toml:2: [server]: 'listen' must be host:port or unix:/path, not 'nowhere'
+bad.toml:4: [[upstream]] "openai": 'protocol' is missing
+bad.toml:4: [[upstream]] "openai": no [[route]] leads here: nothing would be answered
+bad.toml:6: [[upstream]] "openai": unknown key 'ur1'; did you mean 'url'?
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, and no settings in the environment."""
+    for name in [name for name in os.environ if name.upper().startswith("ANTIPHON_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.toml").write_text(GOOD)
+    (tmp_path / "bad.toml").write_text(BAD)
+    return tmp_path
+
+
+def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TEST_CREDENTIAL", "sk-upstream")
+    monkeypatch.setenv("TEST_KEY", "sk-app")
+    assert main(["check", "-c", "good.toml"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines() == [
+        "good.toml: ok",
+        "listen    127.0.0.1:9999",
+        "serve     2 workers, dialect skytells, auth by 1 key",
+        "upstream  openai: https://api.openai.com/v1 (openai)",
+        "          shipped: (scripted)",
+        "route     gpt-4o -> openai/gpt-4o-mini, shipped",
+        "          * -> shipped",
+    ]
+
+
+def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out.startswith("built-in settings: ok\nlisten    127.0.0.1:8080\n")
+
+
+def test_check_finds_the_file_of_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bad.toml").rename(folder / "antiphon.toml")
+    assert main(["check"]) == 1
+    assert capsys.readouterr().err.startswith("antiphon.toml:2: [server]: 'listen'")
+
+
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_bad_settings_are_told_line_by_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "-c", "bad.toml"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == FAULTS
+
+
+@pytest.mark.parametrize("command", ["check", "serve"])
+def test_a_file_that_is_not_there(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "-c", "absent.toml"]) == 1
+    assert capsys.readouterr().err == "absent.toml: cannot be read: no such file or directory\n"
+
+
+def test_check_warns_of_an_open_door(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--listen", "0.0.0.0:8080"]) == 0
+    out, err = capsys.readouterr()
+    assert "listen    0.0.0.0:8080" in out
+    assert err.startswith("warning: auth is false and 0.0.0.0:8080 can be reached from other machines")
+
+
+def test_the_environment_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("ANTIPHON_SERVER__LISTEN", "127.0.0.1:7")
+    assert main(["check"]) == 0
+    assert "listen    127.0.0.1:7\n" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"antiphon {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["serve", "--help"], ["check", "--help"]])
+def test_help(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 0
+    assert "antiphon" in capsys.readouterr().out
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "serve" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["fly"], ["check", "--fly"], ["check", "-c"], ["serve", "now"]])
+def test_misuse(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert "usage: antiphon" in capsys.readouterr().err
+
+
+def test_serve_runs_until_it_is_interrupted_and_leaves_quietly() -> None:
+    command = [sys.executable, "-m", "antiphon", "serve", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline()  # the banner: it listens
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=15)
+        finally:
+            process.kill()
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in err

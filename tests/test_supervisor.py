@@ -1,0 +1,215 @@
+"""Processes: start, banner, replacement of dead workers, drain. The real command, real signals."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import sysconfig
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
+from support.gateway import to_one
+from support.raw import call, connect, request
+from support.shapes import completion, hello
+
+COMMAND = str(Path(sysconfig.get_path("scripts")) / "antiphon")
+
+
+class Process:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+        self.banner = ""
+        self.port = 0
+
+    async def ready(self) -> None:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(20):
+            while " try " not in self.banner:
+                line = await self.process.stdout.readline()
+                assert line, f"ended early: {self.banner}"
+                self.banner += line.decode()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.banner)
+        self.port = int(found[1]) if found else 0
+
+    async def said(self, words: str) -> str:
+        assert self.process.stderr is not None
+        async with asyncio.timeout(20):
+            while True:
+                line = (await self.process.stderr.readline()).decode()
+                assert line, f"never said {words!r}"
+                if words in line:
+                    return line
+
+    def workers(self) -> list[int]:
+        return [int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+
+
+@asynccontextmanager
+async def serving(directory: Path, text: str) -> AsyncIterator[Process]:
+    path = directory / "antiphon.toml"
+    path.write_text(text)
+    process = await asyncio.create_subprocess_exec(
+        COMMAND, "serve", "-c", str(path), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        yield Process(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def scripted(*scripts: Script) -> tuple[ScriptedUpstream, str]:
+    upstream = ScriptedUpstream(list(scripts))
+    return upstream, await upstream.start()
+
+
+async def test_the_banner_tells_where_what_and_how(tmp_path: Path) -> None:
+    upstream, url = await scripted(json_answer(completion()))
+    async with serving(tmp_path, to_one(url)) as gateway:
+        await gateway.ready()
+        assert gateway.port > 0
+        assert "m -> up (target)" in gateway.banner
+        line = gateway.banner[gateway.banner.index("curl ") :].strip()
+        curl = await asyncio.create_subprocess_shell(f"{line} -s", stdout=asyncio.subprocess.PIPE)
+        out, _ = await curl.communicate()
+        assert json.loads(out)["choices"][0]["message"]["content"] == "Hi!"
+        gateway.process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+    await upstream.stop()
+
+
+async def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
+    upstream, url = await scripted(json_answer(completion()))
+    async with serving(tmp_path, to_one(url, server="workers = 2")) as gateway:
+        await gateway.ready()
+        before = gateway.workers()
+        assert len(before) == 2
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        await gateway.said("was killed by SIGKILL")
+        # The sockets are the supervisor's: a connection made meanwhile waits for the next worker.
+        assert (await call(gateway.port, "GET", "/healthz")).status == 200
+        assert not set(before) & set(gateway.workers())
+    await upstream.stop()
+
+
+async def test_sigterm_lets_streams_finish(tmp_path: Path) -> None:
+    more = asyncio.Event()
+    upstream, url = await scripted(sse(*hello()[:2], wait(more), *hello()[2:]))
+    async with serving(tmp_path, to_one(url)) as gateway:
+        await gateway.ready()
+        wire = await connect(gateway.port)
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
+        await wire.send(request("POST", "/v1/chat/completions", body))
+        assert (await wire.head())[0] == 200
+        seen = await wire.chunk()
+        gateway.process.send_signal(signal.SIGTERM)
+        await refused(gateway.port)
+        more.set()
+        while piece := await wire.chunk():
+            seen += piece
+        assert seen.endswith(b"data: [DONE]\n\n")
+        wire.close()
+        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+    await upstream.stop()
+
+
+async def test_drain_has_a_limit(tmp_path: Path) -> None:
+    never = asyncio.Event()
+    upstream, url = await scripted(sse(*hello()[:2], wait(never)))
+    async with serving(tmp_path, to_one(url, server="drain = 1")) as gateway:
+        await gateway.ready()
+        wire = await connect(gateway.port)
+        body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
+        await wire.send(request("POST", "/v1/chat/completions", body))
+        await wire.head()
+        gateway.process.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        wire.close()
+    await upstream.stop()
+
+
+async def refused(port: int) -> None:
+    """Waits until nobody listens there."""
+    async with asyncio.timeout(10):
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)):
+                    return
+            await asyncio.sleep(0.01)
+
+
+async def test_sighup_is_logged_and_survived(tmp_path: Path) -> None:
+    upstream, url = await scripted()
+    async with serving(tmp_path, to_one(url)) as gateway:
+        await gateway.ready()
+        gateway.process.send_signal(signal.SIGHUP)
+        assert "SIGHUP" in await gateway.said("SIGHUP")
+        assert (await call(gateway.port, "GET", "/healthz")).status == 200
+    await upstream.stop()
+
+
+async def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
+    upstream, url = await scripted()
+    async with serving(tmp_path, to_one(url)) as gateway:
+        await gateway.ready()
+        (worker,) = gateway.workers()
+        gateway.process.kill()
+        async with asyncio.timeout(10):
+            while os.path.exists(f"/proc/{worker}") and "Z" not in Path(f"/proc/{worker}/stat").read_text().split()[2]:
+                await asyncio.sleep(0.05)
+    await upstream.stop()
+
+
+async def test_a_unix_socket(tmp_path: Path) -> None:
+    upstream, url = await scripted(json_answer(completion()))
+    path = tmp_path / "gw.sock"
+    text = to_one(url).replace('"127.0.0.1:0"', json.dumps(f"unix:{path}"))
+    async with serving(tmp_path, text) as gateway:
+        await gateway.ready()
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(request("GET", "/healthz"))
+        assert b" 200 " in await asyncio.wait_for(reader.readline(), 5)
+        writer.close()
+        gateway.process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        assert not path.exists()
+    await upstream.stop()
+
+
+async def test_an_open_door_to_others_is_warned_about(tmp_path: Path) -> None:
+    upstream, url = await scripted()
+    text = to_one(url).replace('"127.0.0.1:0"', '"0.0.0.0:0"')
+    async with serving(tmp_path, text) as gateway:
+        assert "auth" in await gateway.said("WARNING")
+        await gateway.ready()
+    await upstream.stop()
+
+
+async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> None:
+    upstream, url = await scripted(json_answer(completion("the answer")))
+    log = tmp_path / "access.log"
+    text = to_one(url).replace('access_log = "off"', f"access_log = {json.dumps(str(log))}")
+    async with serving(tmp_path, text) as gateway:
+        await gateway.ready()
+        document = {"model": "m", "messages": [{"role": "user", "content": "the question"}]}
+        headers = {"authorization": "Bearer sk-very-secret-key"}
+        answer = await call(gateway.port, "POST", "/v1/chat/completions", document, headers=headers)
+        gateway.process.send_signal(signal.SIGTERM)
+        await asyncio.wait_for(gateway.process.wait(), 10)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    (line,) = [line for line in lines if line["request_id"] == answer.headers["x-request-id"]]
+    assert (line["status"], line["route"], line["upstream"]) == (200, "m", "up")
+    assert (line["prompt_tokens"], line["completion_tokens"], line["usage"]) == (5, 2, "reported")
+    for leak in ("secret", "question", "the answer"):
+        assert leak not in log.read_text()
+    await upstream.stop()
+
+

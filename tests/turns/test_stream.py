@@ -1,0 +1,163 @@
+"""Streams, end to end: the frames on the socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+from antiphon.upstreams.scripted import json_answer, sse, wait
+from support.raw import connect, request
+from support.shapes import chunk, completion, hello, usage_chunk
+from turns.conftest import Start
+
+
+def text(chunks: list[dict]) -> str:  # type: ignore[type-arg]
+    return "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks if c["choices"])
+
+
+async def test_the_sequence_of_openai(start: Start) -> None:
+    running, _ = await start(sse(*hello()))
+    answer = await running.post(stream=True)
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert "content-length" not in answer.headers
+    assert answer.headers["cache-control"] == "no-cache"
+    assert re.fullmatch(rb"(data: [^\n]+\n\n)+", answer.body)
+    chunks = answer.chunks
+    assert [c["choices"][0]["delta"] for c in chunks] == [{"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}, {}]
+    assert [c["choices"][0]["finish_reason"] for c in chunks] == [None, None, None, "stop"]
+    assert all(c["choices"][0]["logprobs"] is None for c in chunks)
+    assert all("usage" not in c for c in chunks)
+    assert len({(c["id"], c["created"], c["model"], c["object"]) for c in chunks}) == 1
+
+
+async def test_usage_only_when_asked_and_last(start: Start) -> None:
+    running, upstream = await start(sse(*hello()), sse(*hello()))
+    chunks = (await running.post(stream=True, stream_options={"include_usage": True})).chunks
+    assert chunks[-1]["choices"] == [] and chunks[-1]["usage"]["total_tokens"] == 7
+    assert all(c["usage"] is None for c in chunks[:-1])
+    chunks = (await running.post(stream=True, stream_options={"include_usage": False})).chunks
+    assert all("usage" not in c and c["choices"] for c in chunks)
+    assert [r.document["stream_options"]["include_usage"] for r in upstream.requests] == [True, True]
+
+
+async def test_missing_usage_is_counted_at_the_end(start: Start) -> None:
+    running, _ = await start(sse(*hello()[:-1]))
+    chunks = (await running.post(stream=True, stream_options={"include_usage": True}, headers={"x-antiphon-receipt": "1"})).chunks
+    assert chunks[-1]["usage"]["completion_tokens"] > 0
+    assert chunks[-2]["antiphon"]["usage"]["source"] == "estimated"
+    assert chunks[-2]["choices"] == []
+    assert chunks[-3]["choices"][0]["finish_reason"] == "stop"
+
+
+async def test_a_chunk_leaves_when_it_comes(start: Start) -> None:
+    """Nothing is held for the next chunk or for a timer: the client has the first word while the upstream waits."""
+    more = asyncio.Event()
+    running, _ = await start(sse(chunk({"role": "assistant", "content": "Hel"}), wait(more), chunk({"content": "lo"}), chunk({}, "stop")))
+    wire = await connect(running.port)
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
+    await wire.send(request("POST", "/v1/chat/completions", body))
+    assert (await wire.head())[0] == 200
+    seen = b""
+    while b"Hel" not in seen:
+        seen += await wire.chunk()
+    more.set()
+    while piece := await wire.chunk():
+        seen += piece
+    assert seen.endswith(b"data: [DONE]\n\n")
+    wire.close()
+
+
+async def test_silence_gets_comments_and_commits_the_200(start: Start) -> None:
+    more = asyncio.Event()
+    running, _ = await start(sse(wait(more), *hello()), server="keepalive_comment = 1")
+    wire = await connect(running.port)
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
+    await wire.send(request("POST", "/v1/chat/completions", body))
+    assert (await wire.head())[0] == 200
+    assert await wire.chunk() == b": keep-alive\n\n"
+    more.set()
+    rest = b""
+    while piece := await wire.chunk():
+        rest += piece
+    assert rest.endswith(b"data: [DONE]\n\n")
+    wire.close()
+
+
+async def test_a_whole_answer_to_a_stream_request_is_streamed(start: Start) -> None:
+    running, _ = await start(json_answer(completion("All at once")))
+    chunks = (await running.post(stream=True, stream_options={"include_usage": True})).chunks
+    assert text(chunks) == "All at once"
+    assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1]["usage"]["total_tokens"] == 7
+
+
+async def test_fan_out_interleaves_and_counts_once(start: Start) -> None:
+    running, _ = await start(sse(*hello()), sse(*hello()), upstream='lacks = ["n"]')
+    chunks = (await running.post(n=2, stream=True, stream_options={"include_usage": True})).chunks
+    roles = [c["choices"][0]["index"] for c in chunks if c["choices"] and "role" in c["choices"][0]["delta"]]
+    assert roles == [0, 1]
+    finishes = [c["choices"][0]["index"] for c in chunks if c["choices"] and c["choices"][0]["finish_reason"]]
+    assert sorted(finishes) == [0, 1]
+    assert len({c["id"] for c in chunks}) == 1
+    usage = chunks[-1]["usage"]
+    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (5, 4)
+
+
+async def test_text_is_identical_end_to_end(start: Start) -> None:
+    odd = "a\u2028b\u0085c\x0bd\re\U0001f600\\u0000\"\\"
+    running, _ = await start(sse(chunk({"role": "assistant", "content": odd}), chunk({}, "stop")))
+    assert text((await running.post(stream=True)).chunks) == odd
+
+
+async def test_crlf_comments_and_missing_spaces_read_the_same(start: Start) -> None:
+    lines = b"".join(b": note\r\ndata:" + json.dumps(c).encode() + b"\r\n\r\n" for c in hello())
+    running, _ = await start(sse(lines, b"data:[DONE]\r\n\r\n", done=False))
+    assert text((await running.post(stream=True)).chunks) == "Hello"
+
+
+async def test_think_is_split_by_setting(start: Start) -> None:
+    pieces = ["a<thi", "nk>b</thi", "nk>c"]
+    script = sse(*(chunk({"content": piece}) for piece in pieces), chunk({}, "stop"), usage_chunk())
+    running, _ = await start(script, upstream='think = "split"')
+    chunks = (await running.post(stream=True)).chunks
+    assert text(chunks) == "ac"
+    assert "".join(c["choices"][0]["delta"].get("reasoning_content") or "" for c in chunks) == "b"
+
+
+async def test_skytells_opens_with_an_empty_delta(start: Start) -> None:
+    running, _ = await start(sse(*hello()))
+    chunks = (await running.post("/skytells/v1/chat/completions", stream=True)).chunks
+    first, second, *rest = chunks
+    assert first["choices"][0]["delta"] == {}
+    assert first["prompt_filter_results"][0]["content_filter_results"]["error"]["code"] == "content_filter_error"
+    assert second["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert all("prompt_filter_results" not in c for c in [second, *rest])
+    for c in chunks:
+        assert c["usage"] is None
+        assert set(c["choices"][0]["content_filter_results"]) >= {"hate", "self_harm", "sexual", "violence", "protected_material_code", "protected_material_text", "error"}
+    assert len({c["id"] for c in chunks}) == 1
+
+
+async def test_skytells_takes_stream_by_query(start: Start) -> None:
+    running, _ = await start(sse(*hello()))
+    assert text((await running.post("/skytells/v1/chat/completions?stream=true")).chunks) == "Hello"
+
+
+async def test_azures_empty_chunks_are_folded(start: Start) -> None:
+    results = [{"prompt_index": 0, "content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}]
+    empty = {"id": "", "object": "", "created": 0, "model": ""}
+    offsets = {"check_offset": 1, "start_offset": 1, "end_offset": 5}
+    running, _ = await start(
+        sse(
+            {**empty, "choices": [], "prompt_filter_results": results},
+            *hello()[:-1],
+            {**empty, "choices": [{"index": 0, "finish_reason": None, "content_filter_results": {}, "content_filter_offsets": offsets}]},
+        )
+    )
+    chunks = (await running.post(stream=True)).chunks
+    assert chunks[0]["prompt_filter_results"] == results
+    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant"
+    assert len({(c["id"], c["object"], c["created"], c["model"]) for c in chunks}) == 1
+    assert chunks[-1]["choices"][0]["delta"] == {}
+    assert chunks[-1]["choices"][0]["content_filter_offsets"] == offsets

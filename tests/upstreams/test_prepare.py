@@ -1,0 +1,81 @@
+"""A request as one upstream takes it: what changes is named, what need not change does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from antiphon.errors import RequestError
+from antiphon.upstreams.catalog import CATALOG
+from antiphon.upstreams.prepare import prepare
+
+MESSAGES = [{"role": "user", "content": "Hi", "x_vendor": {"deep": [1]}}]
+
+
+def prepared(protocol: str, lacks: frozenset[str] | None = None, strict: bool = False, **ask: Any) -> tuple[Any, dict[str, str]]:
+    row = CATALOG[protocol]
+    document = {"model": "public", "messages": MESSAGES, **ask}
+    before = repr(document)
+    out, changes = prepare(document, "target", row, row.lacks if lacks is None else lacks, strict=strict)
+    assert repr(document) == before, "the client's document was altered"
+    return out, {change.param: change.action for change in changes}
+
+
+def test_openai_gets_everything_but_the_models_name_unchanged() -> None:
+    extra = {"temperature": 0, "seed": 0, "stop": [], "x_unknown": {"a": [None, False]}, "user": None}
+    out, changes = prepared("openai", **extra)
+    assert out == {"model": "target", "messages": MESSAGES, **extra}
+    assert changes == {"model": "rewritten"}
+
+
+def test_usage_is_always_asked_for_when_streaming() -> None:
+    out, _ = prepared("openai", stream=True)
+    assert out["stream_options"] == {"include_usage": True}
+    out, _ = prepared("openai", stream=True, stream_options={"include_usage": False, "x": 1})
+    assert out["stream_options"] == {"include_usage": True, "x": 1}
+    out, _ = prepared("openai", stream=False)
+    assert "stream_options" not in out
+
+
+def test_an_upstream_without_that_option_is_not_sent_it() -> None:
+    out, _ = prepared("mistral", stream=True, stream_options={"include_usage": True})
+    assert "stream_options" not in out
+
+
+def test_what_an_upstream_lacks_is_dropped_and_named() -> None:
+    out, changes = prepared("openai", lacks=frozenset({"logprobs", "n"}), logprobs=True, n=3)
+    assert "logprobs" not in out and "n" not in out
+    assert changes["logprobs"] == "dropped"
+
+
+def test_strict_refuses_what_would_be_dropped() -> None:
+    with pytest.raises(RequestError) as caught:
+        prepared("openai", lacks=frozenset({"logprobs"}), strict=True, logprobs=True)
+    assert (caught.value.param, caught.value.code) == ("logprobs", "unsupported_parameter")
+
+
+def test_max_completion_tokens_is_renamed_where_only_max_tokens_is_known() -> None:
+    out, changes = prepared("skytells", max_completion_tokens=5)
+    assert out["max_tokens"] == 5 and "max_completion_tokens" not in out
+    assert changes["max_completion_tokens"] == "rewritten"
+    out, changes = prepared("skytells", max_completion_tokens=5, max_tokens=7)
+    assert out["max_tokens"] == 7
+    assert changes["max_completion_tokens"] == "dropped"
+
+
+def test_maritaca_takes_strings_and_lists() -> None:
+    parts = [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]
+    out, changes = prepared("maritaca", messages=parts, stop="x")
+    assert out["messages"][0]["content"] == "ab"
+    assert out["stop"] == ["x"]
+    assert changes == {"model": "rewritten", "messages[0].content": "rewritten", "stop": "rewritten"}
+
+
+def test_reasoning_in_history_travels_unless_the_row_refuses_it() -> None:
+    history = [*MESSAGES, {"role": "assistant", "content": "x", "reasoning_content": "hm"}]
+    out, _ = prepared("vllm", messages=history)
+    assert out["messages"] == history
+    out, changes = prepared("deepseek", messages=history)
+    assert "reasoning_content" not in out["messages"][1]
+    assert changes["messages[1].reasoning_content"] == "dropped"

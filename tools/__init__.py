@@ -1,0 +1,1 @@
+"""Setting up a checkout: no package of Antiphon, standard library only."""
