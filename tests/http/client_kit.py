@@ -103,7 +103,8 @@ class Peer:
         return head + await self.reader.readexactly(length)
 
     def send(self, data: bytes) -> None:
-        self.writer.write(data)
+        if not self.writer.transport.is_closing():
+            self.writer.write(data)
 
     async def gone(self) -> None:
         """Until the client has closed the connection."""
@@ -128,36 +129,42 @@ Script = Callable[[Peer], Awaitable[None]]
 class Upstream:
     def __init__(self, script: Script) -> None:
         self._script = script
+        self._tasks: set[asyncio.Task[None]] = set()
         self.connections = 0
-        self.requests: list[bytes] = []
-        self.gone = asyncio.Event()  # some client has closed its connection
-        self.faults: list[BaseException] = []
+        self.gone = asyncio.Event()  # a script has come to its end
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = Peer(self.connections, reader, writer)
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(Peer(self.connections, reader, writer)))
         self.connections += 1
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, peer: Peer) -> None:
         try:
             await self._script(peer)
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             self.gone.set()
-            writer.transport.abort()
+            peer.writer.transport.abort()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks)
 
 
 @asynccontextmanager
 async def upstream(script: Script, tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[Origin, Upstream]]:
     state = Upstream(script)
-    server = await asyncio.start_server(state.serve, "127.0.0.1", 0, ssl=tls)
+    server = await asyncio.start_server(state.accept, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
     try:
         yield Origin("127.0.0.1", port, tls=tls is not None), state
     finally:
         server.close()
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await state.stop()
+        await within(server.wait_closed())
 
 
 def answering(*answers: bytes, close: bool = False) -> Script:

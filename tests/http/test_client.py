@@ -12,10 +12,13 @@ import pytest
 from antiphon.http.client import Origin, Pool, Timeouts
 from tests.http.client_kit import OK, Peer, Recorder, answering, on_uvloop, post, upstream, within
 
-
 ANSWERS = {
     "content-length": (OK, 200, b"hi"),
-    "chunked": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n3\r\n yo\r\n0\r\n\r\n", 200, b"hi yo"),
+    "chunked": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n3\r\n yo\r\n0\r\n\r\n",
+        200,
+        b"hi yo",
+    ),
     "trailers": (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nx-t: 1\r\n\r\n", 200, b"hi"),
     "empty": (b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 200, b""),
     "204": (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b""),
@@ -95,7 +98,9 @@ async def test_the_request_on_the_wire() -> None:
             pool.send(method, b"/v1/x?y=1", b"x-a: 1\r\nx-b: 2\r\n", body, sink)
             await sink.ended()
         await pool.close()
-    common = b" /v1/x?y=1 HTTP/1.1\r\nhost: 127.0.0.1:%d\r\naccept-encoding: identity\r\nx-a: 1\r\nx-b: 2\r\n" % origin.port
+    common = (
+        b" /v1/x?y=1 HTTP/1.1\r\nhost: 127.0.0.1:%d\r\naccept-encoding: identity\r\nx-a: 1\r\nx-b: 2\r\n" % origin.port
+    )
     assert seen == [
         b"POST" + common + b"content-length: 3\r\n\r\nabc",
         b"POST" + common + b"content-length: 0\r\n\r\n",
@@ -149,7 +154,9 @@ ENCODED = {
 @on_uvloop
 async def test_an_encoding_nobody_asked_for_is_undone(name: str, step: int) -> None:
     encoding, data = ENCODED[name]
-    chunks = b"".join(b"%x\r\n%b\r\n" % (len(data[i : i + step]), data[i : i + step]) for i in range(0, len(data), step))
+    chunks = b"".join(
+        b"%x\r\n%b\r\n" % (len(data[i : i + step]), data[i : i + step]) for i in range(0, len(data), step)
+    )
 
     async def script(peer: Peer) -> None:
         await peer.request()

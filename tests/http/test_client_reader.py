@@ -40,11 +40,12 @@ def test_split_at_every_byte(name: str) -> None:
 def test_byte_by_byte(name: str) -> None:
     data, status, body = ANSWERS[name]
     reader = AnswerReader(1000, 10)
+    heard = b""
     for byte in range(len(data) - 1):
         assert not reader.complete, byte
-        feed(reader, data[byte : byte + 1])
-    feed(reader, data[-1:])
-    assert (reader.status, reader.complete) == (status, True)
+        heard += feed(reader, data[byte : byte + 1])
+    heard += feed(reader, data[-1:])
+    assert (reader.status, reader.complete, heard) == (status, True, body)
 
 
 def test_what_follows_an_answer_is_not_part_of_it() -> None:

@@ -25,6 +25,9 @@ from antiphon.upstreams.scripted import (
     sse,
     wait,
 )
+from antiphon.upstreams.scripted.faults import find
+from antiphon.upstreams.scripted.reply import Reply
+from antiphon.upstreams.scripted.spelling import Answer
 
 Start = Callable[..., Awaitable[ScriptedUpstream]]
 SECONDS = 5
@@ -177,11 +180,10 @@ LAST = {  # what the answer ends with, where that tells the fault
     "scripted-close": b"",
 }
 SILENT = {"scripted-hang", "scripted-stall"}
-SLOW = {"scripted-slow"}
 
 
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("model", sorted(FAULTS.keys() - SILENT - SLOW - {"scripted-reset"}))
+@pytest.mark.parametrize("model", sorted(FAULTS.keys() - SILENT - {"scripted-slow", "scripted-reset"}))
 async def test_every_fault_is_played(start: Start, model: str, stream: bool) -> None:
     document = {"model": f"any/{model}", "stream": stream, "messages": [{"role": "user", "content": "Hi"}]}
     answer = await talk(await start(), request(document, "connection: close\r\n"))
@@ -193,6 +195,20 @@ async def test_every_fault_is_played(start: Start, model: str, stream: bool) -> 
         model in {"scripted-truncated", "scripted-cut", "scripted-close", "scripted-nonsense", "scripted-malformed"}
         or model in {"scripted-error-first", "scripted-error-late", "scripted-no-choices"}
     )
+
+
+@pytest.mark.parametrize("model", sorted(SILENT))
+async def test_silence_lasts_until_the_client_goes(start: Start, model: str) -> None:
+    upstream = await start(lambda received: find(model)(Answer(received.document, (Reply("a b c d"),), 0)))
+    reader, writer = await connect(upstream)
+    writer.write(request({"model": model, "stream": True, "messages": []}))
+    async with asyncio.timeout(SECONDS):
+        if model == "scripted-stall":
+            assert b'"role":"assistant"' in await reader.readuntil(b"\n\n")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.readuntil(b"[DONE]"), 0.1)
+        writer.close()
+        await upstream.requests[0].closed.wait()
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500, 503, 529])

@@ -163,7 +163,7 @@ def _conform_choice(choice: Document, request: ChatRequest, stamp: Stamp, texts:
     called = _conform_calls(message, stamp, texts, cut)
     legacy = _conform_function_call(message, texts, cut)
     if message.get("refusal") == "":
-        message["refusal"] = None
+        message["refusal"] = None  # nothing was refused
     if not message["content"] and (called or legacy or message.get("refusal")):
         message["content"] = None  # only calls, or a refusal: no text (S3, E5)
     texts += [text for key in ("content", "refusal", "reasoning_content") if isinstance(text := message.get(key), str)]
@@ -199,6 +199,9 @@ def _finish_word(choice: Document, message: Document) -> Any:
 def _conform_text(message: Document, think: bool) -> None:
     content = message.setdefault("content", None)
     _conform_reasoning(message)
+    for key in ("refusal", "reasoning_content"):
+        if not isinstance(message.get(key, ""), str | None):
+            message[key] = flatten(message[key]).text
     if content is not None and not isinstance(content, str):
         flat = flatten(content)
         content = message["content"] = flat.text

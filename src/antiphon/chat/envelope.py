@@ -1,7 +1,7 @@
 """What stands around the choices of every chunk: id, object, created, model, and the extras that ride beside them.
 
-The first chunk that leaves fixes id, created and model (S2); `system_fingerprint` and `service_tier` stay once they were
-seen. Extras without a chunk of their own (Azure's first, empty one) wait for the next chunk that leaves.
+The first chunk that leaves fixes id, created and model (S2); `system_fingerprint` and `service_tier` stay once they
+were seen. Extras without a chunk of their own (Azure's first, empty one) wait for the next chunk that leaves.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.completion import MAX_CHOICES
-from antiphon.chat.delta import SILENT, Read, State, has_tokens, read_choice, remember
+from antiphon.chat.delta import SILENT, Read, State, has_tokens, read_choice, remember, says
 from antiphon.chat.envelope import OWN, STICKY, Envelope
 from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, truncated
 from antiphon.chat.failure import is_failure, malformed, read_failure
@@ -27,6 +27,7 @@ __all__ = ["ChatStream", "decode", "is_done"]
 # Keys whose values the fast path would have to look at.
 _WATCHED: Final = frozenset({"error", "x_groq"})
 _WATCHED_IN_CHOICE: Final = frozenset({"error", "usage"})
+_NEEDED_IN_CHOICE: Final = frozenset({"delta", "finish_reason", "index"})
 _NOTHING: Final[tuple[str, ...]] = ()
 
 Shape = tuple[tuple[str, ...], tuple[str, ...]]
@@ -56,7 +57,9 @@ class ChatStream:
         # The last chunk's keys, when it was a text delta: the next one is likely the same (see `feed`).
         self._shape: tuple[str, ...] | None = None
         self._choice_shape = _NOTHING
+        self._has_logprobs = False
         self._drops = _NOTHING
+        self._fixed: Document = {}
 
     def feed(self, chunk: Document, source: int = 0) -> list[Document]:
         """The canonical chunks for one of the upstream's; often one, sometimes none. Edits `chunk`.
@@ -64,34 +67,38 @@ class ChatStream:
         A text delta shaped like the last one, nearly every chunk of a stream, is edited in place: about 1 us against
         10 us for the whole way. Whatever differs in the least takes the whole way.
         """
-        if type(chunk) is dict and tuple(chunk) == self._shape:
-            choices = chunk["choices"]
-            if type(choices) is list and len(choices) == 1:
-                choice = choices[0]
-                if type(choice) is dict and tuple(choice) == self._choice_shape:
-                    delta, index = choice["delta"], choice["index"]
-                    if (
-                        type(delta) is dict
-                        and type(text := delta.get("content")) is str
-                        and text
-                        and choice.get("finish_reason") is None
-                        and choice.get("logprobs") is None
-                        and type(index) is int
-                        and index in self._open
-                        and (len(delta) == 1 or _is_plain(delta))
-                    ):
-                        if len(delta) != 1:
-                            choice["delta"] = {"content": text}
-                        choice["finish_reason"] = None
-                        for key in self._drops:
-                            self._drop(key, chunk.pop(key))
-                        chunk.update(self._envelope.fixed)
-                        self.texts.append(text)
-                        return [chunk]
+        if tuple(chunk) == self._shape and type(chunk) is dict:
+            try:
+                [choice] = chunk["choices"]
+                delta, index = choice["delta"], choice["index"]
+                text = delta["content"]
+                if (
+                    tuple(choice) == self._choice_shape
+                    and choice["finish_reason"] is None
+                    and type(text) is str
+                    and text
+                    and type(index) is int
+                    and index in self._open
+                    and (len(delta) == 1 or _is_plain(delta))
+                    and not (self._has_logprobs and choice["logprobs"] is not None)
+                ):
+                    return self._relay_text(chunk, choice, text)
+            except (TypeError, ValueError, KeyError):
+                pass  # not the shape it seemed; nothing has been edited
         try:
             return self._feed(chunk, source)
         except RecursionError:  # nested deeper than anyone means it
             raise malformed() from None
+
+    def _relay_text(self, chunk: Document, choice: Document, text: str) -> list[Document]:
+        choice["delta"] = {"content": text}
+        for key in self._drops:
+            value = chunk.pop(key)
+            if value is not None and key != "obfuscation":
+                self._drop(key, value)
+        chunk.update(self._fixed)
+        self.texts.append(text)
+        return [chunk]
 
     def done(self, source: int = 0) -> list[Document]:
         """The upstream said [DONE]."""
@@ -174,14 +181,14 @@ class ChatStream:
             return [{**read.text, **read.aside}, *calls]
         if calls:
             calls[0] = {**calls[0], **read.aside}
-        elif has_tokens(read.logprobs):
-            return [read.aside]  # tokens whose text is still to come; a finish chunk carries none
+        elif has_tokens(read.logprobs) or (read.reason is not None and says(read.aside, state.sent)):
+            return [read.aside]  # the finish chunk's delta is empty, and so are its logprobs
         return calls
 
     def _relay(
         self, state: State, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
     ) -> None:
-        """Sends an entry's pieces. Its extras ride on the last one before the finish, or on the role chunk made for it."""
+        """Sends an entry's pieces. Its extras ride on the last before the finish, or on the role chunk made for it."""
         if deltas:
             native = read.take_native() if read.reason is not None else {}
             out += (self._piece(state, delta) for delta in deltas[:-1])
@@ -189,7 +196,7 @@ class ChatStream:
             if read.reason is not None:
                 self._finish(state, read.reason, native, out)
         elif read.reason is not None:
-            self._finish(state, read.reason, {**read.aside, **read.extras} if read.aside else read.extras, out)
+            self._finish(state, read.reason, read.extras, out)
         elif fresh is not None:
             choice = fresh["choices"][0]
             choice["delta"].update(read.aside)
@@ -297,7 +304,7 @@ class ChatStream:
         if self._sources > 1 or self._think or type(choices) is not list or len(choices) != 1:
             return None
         choice = choices[0]
-        if type(choice) is not dict or "delta" not in choice or "index" not in choice:
+        if type(choice) is not dict or not choice.keys() >= _NEEDED_IN_CHOICE:
             return None
         if not _WATCHED.isdisjoint(chunk) or not _WATCHED_IN_CHOICE.isdisjoint(choice):
             return None
@@ -309,12 +316,12 @@ class ChatStream:
         if shape is None or envelope.pending or not envelope.fixed or any(state.tails for state in self._choices):
             return
         self._shape, self._choice_shape = shape
+        self._has_logprobs = "logprobs" in self._choice_shape
+        self._fixed = envelope.fixed
         dropped = ("usage", "obfuscation", *(key for key in STICKY if key not in envelope.fixed))
         self._drops = tuple(key for key in self._shape if key in dropped)
 
     def _drop(self, key: str, value: Any) -> None:
-        if value is None or key == "obfuscation":
-            return
         if key == "usage":
             self._tally.note({"usage": value}, 0, bare=False, finished=0)
         else:

@@ -84,12 +84,10 @@ def settle_usage(usage: Document, *, details: bool) -> Document:
 
 
 def _fill(details: object, names: tuple[str, ...]) -> Document:
-    filled: Document = dict.fromkeys(names, 0)
-    if isinstance(details, dict):
-        filled.update(details)
-        for name in names:
-            filled[name] = _count(filled, name) or 0
-    return filled
+    if not isinstance(details, dict):
+        return dict.fromkeys(names, 0)
+    missing = {name: _count(details, name) or 0 for name in names if type(details.get(name)) is not int}
+    return {**details, **missing} if missing else details
 
 
 def _add(a: object, b: object) -> Document | None:

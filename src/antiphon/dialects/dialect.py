@@ -34,6 +34,7 @@ class Dialect:
     server_error_type: str
     models_extra: Mapping[str, object]  # beside `object` and `data` of the list
     model_keys: tuple[str, ...]  # of a model, beyond the four that always stand; only when known
+    takes_plain: bool = False  # what `chat.plain` accepts is this dialect's own answer, to the byte
 
     def keeps_id(self, id: str) -> bool:
         match self.id_form:

@@ -33,4 +33,5 @@ OPENAI: Final = Dialect(
     server_error_type="server_error",
     models_extra=MappingProxyType({}),
     model_keys=("shutdown_date",),
+    takes_plain=True,
 )

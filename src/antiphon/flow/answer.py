@@ -45,9 +45,14 @@ async def answer(turn: Turn, gateway: Gateway) -> None:
 async def _whole(turn: Turn, gateway: Gateway) -> int:
     upstream, gather = await _dispatch(turn, gateway)
     assert isinstance(gather, Gather)
-    document = gather.document
+    if gather.plain is not None:
+        usage = gather.plain.usage
+        turn.usage = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        turn.usage_source = "reported"
+        turn.client.answer(gather.plain_body)
+        return 200
     stamp = _stamp(turn, gateway, turn.attempts[-1].model)
-    answered = conform(document, turn.request, stamp, think=upstream.think)
+    answered = conform(gather.document, turn.request, stamp, think=upstream.think)
     turn.upstream_id = answered.upstream_id
     if not settle.reported(turn, answered.usage):
         await settle.count(turn, gateway, answered.usage, answered.texts)
@@ -55,30 +60,34 @@ async def _whole(turn: Turn, gateway: Gateway) -> int:
     document = _writer(turn, gateway, turn.attempts[-1]).completion(answered.document, turn.usage)
     if turn.wants_receipt:
         document["antiphon"] = turn.receipt()
-    turn.client.answer(document)
+    turn.client.answer(encode(document))
     return 200
 
 
 async def _stream(turn: Turn, gateway: Gateway) -> int:
     _, relay = await _dispatch(turn, gateway)
     assert isinstance(relay, Relay)
-    turn.texts = relay.machine.texts
+    attempt, machine = turn.attempts[-1], relay.machine
+    turn.texts = machine.texts
     try:
         failure = await relay.finished
-    finally:
+    except asyncio.CancelledError:
         relay.close()
+        attempt.close("cancelled", gateway.clock())
+        raise
     if failure is not None:
-        turn.attempts[-1].close(failure.code or "failed", gateway.clock(), failure.status)
+        attempt.close(failure.code or "failed", gateway.clock(), failure.status)
         raise failure
-    turn.attempts[-1].close("answered", gateway.clock())
-    turn.upstream_id = relay.machine.upstream_id
+    attempt.close("answered", gateway.clock())
+    turn.upstream_id = machine.upstream_id
+    usage = machine.usage
     told = turn.request.include_usage or turn.wants_receipt
-    known = settle.reported(turn, relay.machine.usage)
+    known = settle.reported(turn, usage)
     if told and not known:
-        await settle.count(turn, gateway, relay.machine.usage, relay.machine.texts)
+        await settle.count(turn, gateway, usage, machine.texts)
     _finish(turn, relay)
     if not told and not known:  # nobody waits for it but the ledger
-        await settle.count(turn, gateway, relay.machine.usage, relay.machine.texts)
+        await settle.count(turn, gateway, usage, machine.texts)
     return 200
 
 
@@ -89,7 +98,7 @@ def _finish(turn: Turn, relay: Relay) -> None:
         envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
         payloads.append(encode(relay.writer.extra_chunk(envelope)))
     if turn.usage is not None:
-        chunk = relay.writer.usage_chunk(relay.machine.envelope(), turn.usage)
+        chunk = relay.writer.usage_chunk(relay.machine.usage_envelope(), turn.usage)
         if chunk is not None:
             payloads.append(encode(chunk))
     turn.client.write(frames(payloads) + DONE if payloads else DONE)
@@ -141,7 +150,8 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt) ->
 
         receiver = Relay(machine, writer, turn.client, loop, first)
     else:
-        receiver = Gather(sources, loop)
+        as_it_is = turn.dialect.takes_plain and sources == request.n == 1 and not (turn.strict or turn.wants_receipt)
+        receiver = Gather(sources, loop, turn.dialect.keeps_id if as_it_is and not upstream.think else None)
     turn.client.follow(receiver)
     for source in range(sources):
         order = Order(_encode(_share(document, source) if source else document), turn.headers)

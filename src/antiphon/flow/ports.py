@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
 from antiphon.errors import AntiphonError, UpstreamError
 
 Document = dict[str, Any]
@@ -27,8 +29,8 @@ class Receiver(Protocol):
     def end(self, source: int) -> None:
         """The upstream's answer ended. For a stream that was not `done`, the receiver judges whether it was cut."""
 
-    def whole(self, document: Document, source: int) -> None:
-        """A whole answer in one document."""
+    def whole(self, body: bytes, source: int) -> None:
+        """A whole answer: JSON in the OpenAI shape."""
 
     def fail(self, error: UpstreamError, source: int) -> None:
         """The attempt failed; nothing follows."""
@@ -91,7 +93,7 @@ class Client(Protocol):
     def follow(self, flow: Flow) -> None:
         """Whose reading to stop while this client reads too slowly."""
 
-    def answer(self, document: Document) -> None:
+    def answer(self, body: bytes) -> None:
         """The whole answer, as JSON."""
 
     def write(self, frames: bytes) -> None:
@@ -117,9 +119,32 @@ class Counter(Protocol):
     async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
 
 
+class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, kw_only=True, gc=False):
+    """What is kept of a request: one line of the access log. What does not apply is left out."""
+
+    time: float
+    request_id: str
+    status: int
+    ms: float = 0.0
+    method: str | None = None
+    path: str | None = None
+    dialect: str | None = None
+    key: str | None = None
+    model: str | None = None
+    route: str | None = None
+    upstream: str | None = None
+    attempts: int = 0
+    stream: bool | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    usage: str | None = None
+    first_ms: float | None = None
+    error: str | None = None
+
+
 class Ledger(Protocol):
     """Takes one entry per turn."""
 
-    def post(self, entry: Mapping[str, Any]) -> None: ...
+    def post(self, entry: Entry) -> None: ...
 
     def error(self, message: str, error: BaseException | None, request_id: str | None) -> None: ...

@@ -14,6 +14,8 @@ import msgspec
 
 from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
+from antiphon.chat.event import decode
+from antiphon.chat.plain import Plain, read_plain
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
 from antiphon.errors import UpstreamError
@@ -74,10 +76,10 @@ class Relay:
     def end(self, source: int) -> None:
         self._close(self.machine.end, source)
 
-    def whole(self, document: Document, source: int) -> None:
+    def whole(self, body: bytes, source: int) -> None:
         """An upstream that answers JSON though it was asked to stream."""
         try:
-            documents = replay(document)
+            documents = replay(decode(body))
         except UpstreamError as error:
             self.fail(error, source)
             return
@@ -125,7 +127,7 @@ class Relay:
         self._left = True
         self.on_first()
         self.ready.set_result(None)
-        envelope = self.machine.envelope()
+        envelope = {**self.machine.envelope(), "choices": first["choices"]}
         if "prompt_filter_results" in first:
             envelope["prompt_filter_results"] = first["prompt_filter_results"]
         payloads.extend(encode(chunk) for chunk in self.writer.opening(envelope))
@@ -138,13 +140,19 @@ class Relay:
 class Gather:
     """Whole answers: one, or one per choice of a fan-out."""
 
-    __slots__ = ("_documents", "_missing", "calls", "document", "ready")
+    __slots__ = ("_bodies", "_keeps_id", "_missing", "calls", "document", "plain", "plain_body", "ready")
 
-    def __init__(self, sources: int, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, sources: int, loop: asyncio.AbstractEventLoop, keeps_id: Callable[[str], bool] | None = None
+    ) -> None:
+        """`keeps_id`: given where an answer that is plain already may be passed on as it came."""
         self.calls: list[Call] = []
         self.ready: asyncio.Future[UpstreamError | None] = loop.create_future()
         self.document: Document = {}
-        self._documents: list[Document] = [{}] * sources
+        self.plain: Plain | None = None
+        self.plain_body = b""
+        self._keeps_id = keeps_id
+        self._bodies = [b""] * sources
         self._missing = sources
 
     def chunks(self, documents: list[Document], source: int) -> None:
@@ -156,15 +164,22 @@ class Gather:
     def end(self, source: int) -> None:
         self.chunks([], source)
 
-    def whole(self, document: Document, source: int) -> None:
+    def whole(self, body: bytes, source: int) -> None:
         if self.ready.done():
             return
-        self._documents[source] = document
+        if self._keeps_id is not None:
+            plain = read_plain(body)
+            if plain is not None and self._keeps_id(plain.id):
+                self.plain, self.plain_body = plain, body
+                self.ready.set_result(None)
+                return
+        self._bodies[source] = body
         self._missing -= 1
         if self._missing:
             return
         try:
-            self.document = document if len(self._documents) == 1 else merge(self._documents)
+            documents = [decode(body) for body in self._bodies]
+            self.document = documents[0] if len(documents) == 1 else merge(documents)
         except UpstreamError as error:
             self.fail(error, source)
             return

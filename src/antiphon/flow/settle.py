@@ -35,4 +35,4 @@ async def count(turn: Turn, gateway: Gateway, usage: Document | None, texts: lis
 
 
 def post(turn: Turn, gateway: Gateway, status: int) -> None:
-    gateway.ledger.post(turn.entry(status, gateway.clock()))
+    gateway.ledger.post(turn.entry(status, gateway.clock(), gateway.wall()))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, Client, Document
+from antiphon.flow.ports import Change, Client, Document, Entry
 from antiphon.routing.route import Route, Target
 
 
-@dataclass(slots=True)
-class Attempt:
+class Attempt(msgspec.Struct):
     """One try at one target."""
 
     target: Target
@@ -34,8 +34,9 @@ class Attempt:
         return out
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
+    """A Struct because it is made for every request: a slotted dataclass takes 0.8 us to build, this 0.2."""
+
     id: str
     request: ChatRequest
     dialect: Dialect
@@ -46,12 +47,12 @@ class Turn:
     headers: Mapping[bytes, bytes]  # the client's own
     began: float
     route: Route | None = None
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[Attempt] = msgspec.field(default_factory=list)
     changes: tuple[Change, ...] = ()
     usage: Document | None = None
     usage_source: str | None = None  # "reported" or "estimated"
     tokenizer: str | None = None
-    texts: list[str] = field(default_factory=list)  # what the answer said so far, while it streams
+    texts: list[str] = msgspec.field(default_factory=list)  # what the answer said so far, while it streams
     upstream_id: str | None = None
     first: float = 0.0  # when the first chunk left
     error: AntiphonError | None = None
@@ -75,24 +76,25 @@ class Turn:
             out["upstream_id"] = self.upstream_id
         return out
 
-    def entry(self, status: int, now: float) -> Document:
+    def entry(self, status: int, now: float, wall: float) -> Entry:
         """The line in the access log."""
         last = self.attempts[-1] if self.attempts else None
         usage = self.usage or {}
-        return {
-            "request_id": self.id,
-            "status": status,
-            "dialect": self.dialect.name,
-            "key": self.key,
-            "model": self.request.model,
-            "route": self.route.model if self.route else None,
-            "upstream": last.target.upstream if last else None,
-            "attempts": len(self.attempts),
-            "stream": self.request.stream,
-            "prompt_tokens": usage.get("prompt_tokens"),
-            "completion_tokens": usage.get("completion_tokens"),
-            "usage": self.usage_source,
-            "ms": round((now - self.began) * 1000, 1),
-            "first_ms": round((self.first - self.began) * 1000, 1) if self.first else None,
-            "error": self.error.code or self.error.type if self.error else None,
-        }
+        return Entry(
+            time=round(wall, 3),
+            request_id=self.id,
+            status=status,
+            ms=round((now - self.began) * 1000, 1),
+            dialect=self.dialect.name,
+            key=self.key,
+            model=self.request.model,
+            route=self.route.model if self.route else None,
+            upstream=last.target.upstream if last else None,
+            attempts=len(self.attempts),
+            stream=self.request.stream,
+            prompt_tokens=usage.get("prompt_tokens"),
+            completion_tokens=usage.get("completion_tokens"),
+            usage=self.usage_source,
+            first_ms=round((self.first - self.began) * 1000, 1) if self.first else None,
+            error=self.error.code or self.error.type if self.error else None,
+        )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from antiphon.http.client_connection import Connection
     from antiphon.http.pool import Pool
 
-LINGER: Final = 1.0  # seconds that a connection gets to end an answer nobody reads any more
+LINGER: Final = 0.75  # seconds to end an answer nobody reads any more; with the tick, one second at most
 
 
 @dataclass(frozen=True, slots=True)

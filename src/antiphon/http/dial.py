@@ -8,17 +8,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from dataclasses import dataclass
-from typing import TypedDict
 
 from antiphon.http.call import Failure
 from antiphon.http.origin import Origin
 from antiphon.http.proxy import Proxy, Tunnel, TunnelError
-
-
-class _TlsOptions(TypedDict, total=False):
-    ssl: ssl.SSLContext
-    server_hostname: str
-    ssl_handshake_timeout: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,43 +19,58 @@ class Dialer:
     origin: Origin
     context: ssl.SSLContext | None
     proxy: Proxy | None
-    timeout: float  # the pool's; the loop's own limits on a handshake must not come first
+    timeout: float  # the pool's, which is to end a slow handshake; the loop's own must not come first
 
     async def dial(self, connection: asyncio.Protocol) -> None:
         """Returns when `connection` has its transport; on any exception, cancellation too, nothing is left open."""
-        loop, origin, proxy = asyncio.get_running_loop(), self.origin, self.proxy
+        origin, proxy = self.origin, self.proxy
         if origin.unix is not None:
-            await loop.create_unix_connection(lambda: connection, origin.unix)
+            await asyncio.get_running_loop().create_unix_connection(lambda: connection, origin.unix)
         elif proxy is None:
-            tls = self._tls(origin.server_name or origin.host) if origin.tls else {}
-            await loop.create_connection(lambda: connection, origin.host, origin.port, **tls)
+            await self._reach(connection, origin.host, origin.port, self._name if origin.tls else None)
         elif origin.tls:
             await self._dial_through(proxy, connection)
         else:
-            tls = self._tls(proxy.host) if proxy.tls else {}
-            await loop.create_connection(lambda: connection, proxy.host, proxy.port, **tls)
+            await self._reach(connection, proxy.host, proxy.port, proxy.host if proxy.tls else None)
+
+    @property
+    def _name(self) -> str:
+        """For SNI and verification: a name in a certificate has no trailing dot."""
+        return (self.origin.server_name or self.origin.host).rstrip(".")
+
+    async def _reach(self, protocol: asyncio.Protocol, host: str, port: int, tls_name: str | None) -> asyncio.Transport:
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            lambda: protocol,
+            host,
+            port,
+            ssl=None if tls_name is None else self.context,
+            server_hostname=tls_name,
+            ssl_handshake_timeout=None if tls_name is None else self.timeout + 60.0,
+        )
+        return transport
 
     async def _dial_through(self, proxy: Proxy, connection: asyncio.Protocol) -> None:
-        loop, origin = asyncio.get_running_loop(), self.origin
-        tunnel = Tunnel(origin, proxy, loop.create_future())
-        outer = self._tls(proxy.host) if proxy.tls else {}
-        transport, _ = await loop.create_connection(lambda: tunnel, proxy.host, proxy.port, **outer)
+        loop = asyncio.get_running_loop()
+        assert self.context is not None
+        tunnel = Tunnel(self.origin, proxy, loop.create_future())
+        transport = await self._reach(tunnel, proxy.host, proxy.port, proxy.host if proxy.tls else None)
         try:
-            await tunnel.opened
-            inner = self._tls(origin.server_name or origin.host)
-            context = inner.pop("ssl")
-            secured = await loop.start_tls(transport, connection, context, **inner)
+            fault = await tunnel.settled
+            if fault is not None:
+                raise TunnelError(fault)
+            secured = await loop.start_tls(
+                transport,
+                connection,
+                self.context,
+                server_hostname=self._name,
+                ssl_handshake_timeout=self.timeout + 60.0,
+            )
         except BaseException:
             transport.abort()
             raise
         if secured is None:
             raise ConnectionResetError
         connection.connection_made(secured)  # start_tls leaves this to us
-
-    def _tls(self, server_name: str) -> _TlsOptions:
-        assert self.context is not None
-        name = server_name.rstrip(".")  # a name in a certificate has no trailing dot
-        return {"ssl": self.context, "server_hostname": name, "ssl_handshake_timeout": self.timeout + 60.0}
 
     def explain(self, error: Exception) -> tuple[Failure, str]:
         label = self.origin.label
@@ -72,7 +80,7 @@ class Dialer:
             return Failure.TLS, f"{label}: {error.reason or 'the handshake failed'}"
         if isinstance(error, TunnelError):
             return Failure.CONNECT, f"{label}: {error}"
-        if isinstance(error, ConnectionResetError | ConnectionAbortedError) and self.context is not None:
+        if isinstance(error, ConnectionResetError | ConnectionAbortedError) and self.origin.tls:
             return Failure.TLS, f"{label}: the connection ended in the handshake"
         if isinstance(error, OSError):
             return Failure.CONNECT, f"{label}: {error.strerror or error}"

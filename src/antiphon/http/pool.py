@@ -163,7 +163,7 @@ class Pool:
             raise
         else:
             call.dial = None
-            if connection.transport is None:
+            if connection.transport is None or connection.transport.is_closing():
                 self.fail(call, Failure.RESET, "the connection ended before the request")
             else:
                 connection.begin(call, self.time())

@@ -13,6 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from antiphon.http.origin import DEFAULT_PORTS, Origin, is_loopback, parse_host
@@ -110,15 +111,14 @@ def _split_port(entry: str) -> tuple[str, int | None]:
 class Tunnel(asyncio.Protocol):
     """Asks a proxy for a tunnel and waits for its word; then the transport is handed on to TLS."""
 
-    def __init__(self, origin: Origin, proxy: Proxy, opened: asyncio.Future[None]) -> None:
+    def __init__(self, origin: Origin, proxy: Proxy, settled: asyncio.Future[str | None]) -> None:
         authority = origin.authority.encode("ascii")
         self._request = b"CONNECT %b HTTP/1.1\r\nhost: %b\r\n%b\r\n" % (authority, authority, proxy.header)
         self._head = b""
-        self.opened = opened
+        self.settled = settled  # what is wrong, or None: the tunnel is open
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        transport.write(self._request)
+        cast(asyncio.Transport, transport).write(self._request)  # uvloop's are none by class
 
     def data_received(self, data: bytes) -> None:
         self._head += data
@@ -144,9 +144,5 @@ class Tunnel(asyncio.Protocol):
         return "the proxy sent data of its own" if len(self._head) > end else None
 
     def _settle(self, fault: str | None) -> None:
-        if self.opened.done():
-            return
-        if fault is None:
-            self.opened.set_result(None)
-        else:
-            self.opened.set_exception(TunnelError(fault))
+        if not self.settled.done():
+            self.settled.set_result(fault)

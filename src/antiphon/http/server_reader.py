@@ -72,7 +72,8 @@ class RequestReader:
         except HttpParserError as error:
             if not self.ended:  # what follows a last request is nobody's
                 self.ended = True
-                raise refusal_for(error, data) from None
+                # Only where this piece is the first of its request does it show the request line.
+                raise refusal_for(error, data if self.fed == len(data) else b"") from None
         if self.fed:
             self._check_partial(data)
 
@@ -194,9 +195,15 @@ class RequestReader:
             return
         if not self._target and not bytes(data).strip(b"\r\n"):
             self.fed -= len(data)  # empty lines between requests (RFC 9112 §2.2) begin none
-        elif self._target and self._parser.get_http_version() == "0.9":
+        elif self._target and self._is_simple(data):
             self.ended = True
-            raise Refusal(400, "HTTP/0.9 is not supported.")  # its request line has no end that we could wait for
+            raise Refusal(400, "HTTP/0.9 is not supported.")
+
+    def _is_simple(self, data: bytes | memoryview) -> bool:
+        """HTTP/0.9's request is one line without a version, after which the client only waits; so do not wait too.
+        The parser notices it with the next byte, of which there may be none."""
+        version = self._parser.get_http_version()
+        return version == "0.9" or (version == "0.0" and bytes(data[-2:]) == b"\r\n")
 
     # Upgrades are not taken up: the request is answered as HTTP/1.1 (RFC 9110 §7.8) and the connection closed. But
     # llhttp takes everything after the head of such a request for the new protocol, and some clients ask for h2c on

@@ -51,7 +51,7 @@ def head_size(target: bytes, headers: dict[bytes, bytes]) -> int:
 
 
 def refusal_for(error: HttpParserError, data: bytes | memoryview) -> Refusal:
-    """The parser's complaint as a refusal; `data` is what it was reading."""
+    """The parser's complaint as a refusal; `data` begins with the request line, or is empty."""
     if isinstance(error.__context__, Refusal):
         return error.__context__
     if isinstance(error, HttpParserInvalidMethodError) and REQUEST_LINE.match(data):

@@ -21,7 +21,7 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_dialect", "_exchange", "_headers", "_id", "committed", "quiet")
+    __slots__ = ("_clock", "_dialect", "_exchange", "_headers", "_id", "committed", "quiet", "streams")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self._exchange = exchange
@@ -30,6 +30,7 @@ class ChatClient:
         self._headers = headers
         self._clock = clock
         self.committed = False
+        self.streams = False
         self.quiet = 0  # seconds since something was written; counted by the front door's tick
 
     @property
@@ -40,8 +41,8 @@ class ChatClient:
         self._exchange.on_pause = flow.pause
         self._exchange.on_resume = flow.resume
 
-    def answer(self, document: Document) -> None:
-        self._exchange.respond(200, self._head(JSON), encode(document))
+    def answer(self, body: bytes) -> None:
+        self._exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
         self.quiet = 0

@@ -15,7 +15,7 @@ from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
 from antiphon.flow.answer import answer
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document
+from antiphon.flow.ports import Document, Entry
 from antiphon.flow.relay import encode
 from antiphon.flow.turn import Turn
 from antiphon.http.server import Exchange, Request
@@ -47,8 +47,7 @@ class Door:
         self._options = options
         self._ready = ready  # None, or why requests would not be answered
         self._models = {model["id"]: model for model in options.models}
-        self._turns: set[asyncio.Task[None]] = set()
-        self._streams: dict[ChatClient, None] = {}
+        self._turns: dict[ChatClient, asyncio.Task[None]] = {}
         self._ticking = False
 
     def handle(self, exchange: Exchange) -> None:
@@ -80,16 +79,19 @@ class Door:
             error = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post({"request_id": request_id, "status": status, "error": reason})
+        self._gateway.ledger.post(
+            Entry(time=round(self._gateway.wall(), 3), request_id=request_id, status=status, error=reason)
+        )
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._gateway.dialects[name].write_error(error, request_id))
 
     async def close(self) -> None:
         """Ends what is still running, after the server has drained."""
-        for task in self._turns:
+        turns = list(self._turns.values())
+        for task in turns:
             task.cancel()
-        if self._turns:
-            await asyncio.wait(self._turns, timeout=5)
+        if turns:
+            await asyncio.wait(turns, timeout=5)
 
     # A turn
 
@@ -116,27 +118,29 @@ class Door:
             headers=headers,
             began=exchange.received,
         )
-        task = asyncio.get_running_loop().create_task(answer(turn, gateway))
-        self._turns.add(task)
-        task.add_done_callback(self._turns.discard)
+        task = asyncio.get_running_loop().create_task(self._answer(turn, client))
+        self._turns[client] = task
         exchange.on_lost = task.cancel
         if asked.stream:
-            self._watch(client, task)
+            client.streams = True
+            if not self._ticking:
+                self._ticking = True
+                asyncio.get_running_loop().call_later(1.0, self._tick)
 
-    def _watch(self, client: ChatClient, task: asyncio.Task[None]) -> None:
-        self._streams[client] = None
-        task.add_done_callback(lambda _: self._streams.pop(client, None))
-        if not self._ticking:
-            self._ticking = True
-            asyncio.get_running_loop().call_later(1.0, self._tick)
+    async def _answer(self, turn: Turn, client: ChatClient) -> None:
+        try:
+            await answer(turn, self._gateway)
+        finally:
+            del self._turns[client]
 
     def _tick(self) -> None:
         """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
-        for client in list(self._streams):
+        streams = [client for client in self._turns if client.streams]
+        for client in streams:
             client.quiet += 1
             if client.quiet >= self._options.silence and not client.gone:
                 client.keep_alive()
-        self._ticking = bool(self._streams)
+        self._ticking = bool(streams)
         if self._ticking:
             asyncio.get_running_loop().call_later(1.0, self._tick)
 
@@ -191,15 +195,15 @@ class Door:
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
         exchange.respond(status, headers, body)
-        path = request.path[:200].decode("latin-1")
         self._gateway.ledger.post(
-            {
-                "request_id": request_id,
-                "status": status,
-                "method": request.method.decode("latin-1"),
-                "path": path,
-                "ms": round(spent, 1),
-            }
+            Entry(
+                time=round(self._gateway.wall(), 3),
+                request_id=request_id,
+                status=status,
+                ms=round(spent, 1),
+                method=request.method.decode("latin-1"),
+                path=request.path[:200].decode("latin-1"),
+            )
         )
 
     def _common(self, request_id: str, request: Request | None) -> bytes:

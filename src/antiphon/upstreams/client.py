@@ -14,8 +14,8 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 from antiphon import sse
-from antiphon.chat.failure import is_failure, read_failure
-from antiphon.chat.stream import decode
+from antiphon.chat.event import decode, is_done
+from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Order, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
@@ -43,6 +43,7 @@ class HttpUpstream:
         *,
         think: bool,
         forward: tuple[bytes, ...],
+        secrets: tuple[str, ...],
         log: Log,
     ) -> None:
         self.name = name
@@ -53,6 +54,7 @@ class HttpUpstream:
         self._pool = pool
         self._path = path
         self._headers = headers
+        self._secrets = secrets  # kept out of what an upstream says, whatever they look like
         self._forward = ALWAYS_FORWARDED + forward
         self._log = log
 
@@ -60,7 +62,7 @@ class HttpUpstream:
         return prepare(document, model, self._row, self._lacks, strict=strict)
 
     def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call:
-        answer = Answer(self.name, stream, receiver, source, self._log)
+        answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
         headers = self._headers + self._taken(order.headers, source)
         answer.call = call = self._pool.send(b"POST", self._path, headers, order.body, answer)
         return call
@@ -82,14 +84,17 @@ class HttpUpstream:
 class Answer:
     """One call's answer as it arrives: bytes in, documents out."""
 
-    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_source", "_status", "_stream", "call")
+    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_secrets", "_source", "_status", "_stream", "call")
 
-    def __init__(self, name: str, stream: bool, receiver: Receiver, source: int, log: Log) -> None:
+    def __init__(
+        self, name: str, stream: bool, receiver: Receiver, source: int, secrets: tuple[str, ...], log: Log
+    ) -> None:
         self.call: Call | None = None
         self._name = name
         self._stream = stream
         self._receiver = receiver
         self._source = source
+        self._secrets = secrets
         self._log = log
         self._decoder: sse.Decoder | None = None
         self._body: list[bytes] = []
@@ -119,14 +124,14 @@ class Answer:
     def on_end(self) -> None:
         if self._decoder is not None:
             if last := self._decoder.close():
-                self._events(last)
+                self._events(last, last=True)
             self._receiver.end(self._source)
             return
         body = b"".join(self._body)
         if self._status == 200:
-            self._whole(body)
+            self._receiver.whole(body, self._source)
         else:
-            error = read_failure(_lenient(body), self._status)
+            error = read_failure(_lenient(body), self._status, self._secrets)
             error.retry_after = self._retry_after
             self._fail(error, f"HTTP {self._status}")
 
@@ -142,34 +147,22 @@ class Answer:
         else:
             self._fail(UpstreamError("The upstream could not be reached or broke off."), str(error))
 
-    def _events(self, payloads: list[bytes]) -> None:
+    def _events(self, payloads: list[bytes], *, last: bool = False) -> None:
         documents: list[Document] = []
         for payload in payloads:
-            if payload == b"[DONE]":
+            if is_done(payload):
                 self._receiver.chunks(documents, self._source)
                 self._receiver.done(self._source)
                 assert self.call is not None
                 self.call.linger()
                 return
             try:
-                documents.append(decode(payload))
+                documents.append(decode(payload, last=last))
             except UpstreamError as error:
                 self._receiver.chunks(documents, self._source)
                 self._fail(error, "malformed event")
                 return
         self._receiver.chunks(documents, self._source)
-
-    def _whole(self, body: bytes) -> None:
-        try:
-            document = msgspec.json.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            document = None
-        if not isinstance(document, dict):
-            self._malformed("the body is not a JSON object")
-        elif is_failure(document):
-            self._fail(read_failure(document), "an error in a 200 answer")
-        else:
-            self._receiver.whole(document, self._source)
 
     def _malformed(self, what: str) -> None:
         self._fail(UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed"), what)

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
-
 from verdict import main
 
 ASK = [{"role": "user", "content": "Hi"}]
@@ -95,6 +94,12 @@ def joined(stream):
 
 def stream(client):
     return joined(create(client, "text", stream=True, stream_options=USAGE))
+
+
+def counted(client):
+    """Usage that no upstream reported, of a model whose tokenizer is known."""
+    streamed = joined(create(client, "gpt-4o", stream=True, stream_options=USAGE))
+    return [tokens(create(client, "gpt-4o").usage), streamed["usage"]]
 
 
 def stream_crooked(client):
@@ -229,19 +234,19 @@ def retry(client):
 
 
 def invalid(client):
-    return create(client, "text", temperature=3)
+    return read(create(client, "text", temperature=3))
 
 
 def wrong(client):
-    return create(client, "wrong")
+    return read(create(client, "wrong"))
 
 
 def locked(client):
-    return create(client, "locked")
+    return read(create(client, "locked"))
 
 
 def down(client):
-    return create(client, "down")
+    return read(create(client, "down"))
 
 
 def late_error(client):
@@ -249,7 +254,7 @@ def late_error(client):
 
 
 def early_error(client):
-    return create(client, "late-error")
+    return read(create(client, "late-error"))
 
 
 def truncated(client):
@@ -269,11 +274,13 @@ async def later_truncated(client):
 
 
 async def later_all(client, name):
-    return [chunk.id async for chunk in await client.later.chat.completions.create(model=name, messages=ASK, stream=True)]
+    return [
+        chunk.id async for chunk in await client.later.chat.completions.create(model=name, messages=ASK, stream=True)
+    ]
 
 
 CASES = [
-    *(text, crooked_text, strictly, stream, stream_crooked, helper_text, helper_crooked_text, helper_tools),
+    *(text, crooked_text, strictly, stream, stream_crooked, counted, helper_text, helper_crooked_text, helper_tools),
     *(helper_crooked_tools, helper_two, helper_parse, helper_refusal, helper_length, helper_filtered, helper_logprobs),
     *(parse, tools, crooked_tools, two, refusal, reasoning, logprobs, later, later_stream, later_helper, headers),
     *(models, model, retry, invalid, wrong, locked, down, late_error, early_error, truncated, helper_truncated),

@@ -27,7 +27,12 @@ async def run_all(cases, connect, dialect, base):
             saw = await saw if inspect.isawaitable(saw) else saw
         except Exception as error:
             saw = told(error)
-        verdict = {"case": case.__name__, "dialect": dialect, "saw": saw, "seconds": round(time.perf_counter() - began, 2)}
+        verdict = {
+            "case": case.__name__,
+            "dialect": dialect,
+            "saw": saw,
+            "seconds": round(time.perf_counter() - began, 2),
+        }
         print(json.dumps(verdict), flush=True)
 
 

@@ -88,7 +88,9 @@ def _bound(reply: Reply, document: Document) -> Reply:
     for sequence in [stop] if isinstance(stop, str) else stop or ():
         if sequence:
             reply = replace(reply, text=reply.text.partition(sequence)[0])
-    limit = document.get("max_completion_tokens") or document.get("max_tokens")
+    limit = document.get("max_completion_tokens")
+    if limit is None:
+        limit = document.get("max_tokens")
     if not isinstance(limit, int) or reply.tokens <= limit:
         return reply
     if reply.calls:

@@ -1,0 +1,101 @@
+"""Puts a request, a stamp and a stream machine together for tests; runs chunks or recorded bytes through it."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from antiphon.chat.request import ChatRequest
+from antiphon.chat.stamp import Stamp
+from antiphon.chat.stream import ChatStream, decode, is_done
+from antiphon.errors import UpstreamError
+from antiphon.sse import Decoder
+
+Document = dict[str, Any]
+STREAMS = Path(__file__).parent.parent / "data" / "streams"
+
+
+def request(**fields: Any) -> ChatRequest:
+    defaults: Document = {
+        "document": {},
+        "model": "asked",
+        "stream": True,
+        "n": 1,
+        "include_usage": False,
+        "include_obfuscation": False,
+        "logprobs": False,
+        "named_tool": False,
+        "legacy_functions": False,
+    }
+    return ChatRequest(**{**defaults, **fields})
+
+
+def stamp() -> Stamp:
+    ids = itertools.count(1)
+    return Stamp(
+        model="target",
+        now=1_755_555_555,
+        keeps_id=lambda id: id.startswith("chatcmpl-"),
+        new_id=lambda: "chatcmpl-made",
+        new_call_id=lambda: f"call_made{next(ids)}",
+    )
+
+
+def machine(*, sources: int = 1, think: bool = False, **fields: Any) -> ChatStream:
+    return ChatStream(request(**fields), stamp(), sources=sources, think=think)
+
+
+def chunk(delta: Any = None, finish: Any = None, index: Any = 0, **more: Any) -> Document:
+    """A chunk as OpenAI sends it; `choice` holds more keys of the choice, the rest go to the top level."""
+    extras = more.pop("choice", {})
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1_755_000_000,
+        "model": "gpt-4o",
+        "choices": [
+            {
+                "index": index,
+                "delta": {} if delta is None else delta,
+                "logprobs": None,
+                "finish_reason": finish,
+                **extras,
+            }
+        ],
+        **more,
+    }
+
+
+def bare(**more: Any) -> Document:
+    """A chunk without choices."""
+    return {**chunk(), "choices": [], **more}
+
+
+def run(chunks: Iterable[Document], stream: ChatStream | None = None, **fields: Any) -> list[Document]:
+    """All that leaves, [DONE] included."""
+    stream = stream or machine(**fields)
+    out = [piece for document in chunks for piece in stream.feed(copy.deepcopy(document))]
+    return out + stream.done()
+
+
+def play(reads: Iterable[bytes], stream: ChatStream) -> tuple[list[Document], UpstreamError | None]:
+    """Bytes as they come off a socket -> all that leaves, and the error it ended with."""
+    decoder = Decoder()
+    out: list[Document] = []
+    try:
+        for read in reads:
+            for payload in decoder.feed(read):
+                out += stream.done() if is_done(payload) else stream.feed(decode(payload))
+        for payload in decoder.close():
+            out += stream.done() if is_done(payload) else stream.feed(decode(payload, last=True))
+        out += stream.end()
+    except UpstreamError as error:
+        return out, error
+    return out, None
+
+
+def recording(name: str) -> bytes:
+    return (STREAMS / f"{name}.sse").read_bytes()
