@@ -26,7 +26,7 @@ STREAMED: dict[str, Any] = {
     "stream_crooked_tool_loop": LOOP,
     "stream_typed": PERSON,
 }
-ERRORS = {"wrong": "no such thing", "late_error": "overloaded, try later", "truncated": "ended its answer before"}
+ERRORS = {"wrong": "no such thing", "late_error": "overloaded, try later", "truncated": "The upstream"}
 
 
 @pytest.fixture(scope="module")

@@ -66,4 +66,4 @@ def test_an_answer_to_head_is_complete_with_its_head() -> None:
 def test_a_head_over_a_limit(size: int, count: int) -> None:
     reader = AnswerReader(size, count)
     feed(reader, ANSWERS["length"][0])
-    assert reader.excess
+    assert reader.is_over(len(ANSWERS["length"][0]))

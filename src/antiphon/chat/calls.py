@@ -220,7 +220,7 @@ class Calls:
         self._opened += 1
         self._texts.append(call.name)
         kind, key = call.kind
-        body = {"name": call.name, key: "", **call.inner}
+        body = {**call.inner, "name": call.name, key: ""}
         out.append({"index": call.index, "id": call.id, "type": kind, kind: body, **call.extras})
         if call.words:
             self._say(call, call.said(), {}, {}, out)
@@ -230,16 +230,17 @@ class Calls:
         call.inner.update(inner)
         if words:
             self._texts.append(words)
-        out.append({**call.fragment({call.kind[1]: words, **inner}), **extras})
+        out.append({**call.fragment({**inner, call.kind[1]: words}), **extras})
 
 
 class LegacyCall:
     """`delta.function_call`, the ancestor of tool calls: one call, no id, no index (D13)."""
 
-    __slots__ = ("_calls", "called")
+    __slots__ = ("_began", "_calls", "called")
 
     def __init__(self, texts: list[str]) -> None:
         self._calls = Calls(frozenset(), str, texts)
+        self._began = False  # its arguments have; a name now is a repetition
         self.called = False
 
     def take(self, value: object, *, lenient: bool = False) -> list[Document]:
@@ -247,6 +248,9 @@ class LegacyCall:
             return []
         if not isinstance(value, dict):
             raise malformed()
+        if self._began and self.called:
+            value = {key: item for key, item in value.items() if key != "name"}
+        self._began = self._began or bool(value.get("arguments"))
         return self._bare(self._calls.take([{"index": 0, "id": "function_call", "function": value}], lenient=lenient))
 
     def close(self, *, whole: bool) -> list[Document]:
@@ -275,10 +279,10 @@ def _entries(value: object) -> list[Document]:
 
 
 def read_fragment(entry: Document) -> Fragment:
-    custom = entry.get("type") == "custom" or isinstance(entry.get("custom"), dict)
+    custom = entry.get("type") == "custom" or (isinstance(entry.get("custom"), dict) and not entry.get("function"))
     kind, key = _CUSTOM if custom else _FUNCTION
     body = entry.get(kind)
-    known = {"index", "id", "type", kind}
+    known = {"index", "id", "type", "function", "custom"}
     if body is None and ("name" in entry or key in entry):  # written flat, without `function`
         body = {name: entry[name] for name in ("name", key) if name in entry}
         known |= {"name", key}

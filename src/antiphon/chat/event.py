@@ -30,6 +30,10 @@ _LONE: Final = re.compile("[\ud800-\udfff]")
 TEXT_KEYS: Final = frozenset({"content", "refusal", "reasoning", "reasoning_content", "arguments", "input"})
 
 
+# No answer nests this deep; what does would exhaust the stack of whoever walks or writes it.
+MAX_DEPTH: Final = 200
+
+
 class Lenient(dict[str, Any]):
     """A chunk whose strings may contain surrogates."""
 
@@ -40,6 +44,8 @@ def decode(payload: bytes, *, last: bool = False) -> Document:
         value = _decode(payload)
     except (ValueError, RecursionError):
         value = _decode_leniently(payload, last)
+    if len(payload) > 2 * MAX_DEPTH and payload.count(b"[") + payload.count(b"{") > MAX_DEPTH and _is_deep(value):
+        raise malformed()
     document: Document = value if isinstance(value, dict) else _unwrap(value)
     if isinstance(payload, Named):
         if payload.name == b"error":
@@ -70,6 +76,20 @@ def _unwrap(document: object) -> Document:
     if isinstance(document, list) and len(document) == 1 and isinstance(document[0], dict):
         return Lenient(document[0])
     raise malformed()
+
+
+def _is_deep(value: object) -> bool:
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def truncated() -> UpstreamError:

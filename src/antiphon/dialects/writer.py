@@ -59,6 +59,11 @@ class Writer:
         self._entropy = options.entropy if spelling.obfuscates and request.include_obfuscation else None
         self._plain = spelling.chunk_fingerprint is Fingerprint.PRESENT and self._entropy is None and not options.strict
 
+    @property
+    def repeats(self) -> bool:
+        """Two chunks that differ in their text alone are written with the same bytes around it."""
+        return self._entropy is None
+
     # -- the whole answer
 
     def completion(self, document: Document, usage: Document) -> Document:

@@ -20,14 +20,11 @@ Document = dict[str, Any]
 class Receiver(Protocol):
     """Hears one attempt's answer. `source` tells the calls of a fan-out apart (0 where there is one call)."""
 
-    def chunks(self, documents: list[Document], source: int) -> None:
-        """Streamed chunks as the upstream sent them, in the OpenAI shape; one call per socket read."""
+    def events(self, payloads: list[bytes], source: int) -> None:
+        """Streamed chunks: JSON in the OpenAI shape, the last one perhaps [DONE]. One call per socket read."""
 
-    def done(self, source: int) -> None:
-        """The upstream said that its stream is complete ([DONE])."""
-
-    def end(self, source: int) -> None:
-        """The upstream's answer ended. For a stream that was not `done`, the receiver judges whether it was cut."""
+    def end(self, rest: list[bytes], source: int) -> None:
+        """The upstream's stream ended, perhaps inside an event (`rest`). Whether it was cut is for the receiver to judge."""
 
     def whole(self, body: bytes, source: int) -> None:
         """A whole answer: JSON in the OpenAI shape."""
@@ -42,6 +39,9 @@ class Call(Protocol):
     def pause(self) -> None: ...
 
     def resume(self) -> None: ...
+
+    def linger(self) -> None:
+        """The answer is complete for us: the connection may come to its end by itself; the receiver hears no more."""
 
     def cancel(self) -> None:
         """Stop at once and close the connection; the receiver hears nothing more."""

@@ -14,8 +14,9 @@ import msgspec
 
 from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
-from antiphon.chat.event import decode
+from antiphon.chat.event import decode, is_done
 from antiphon.chat.plain import Plain, read_plain
+from antiphon.chat.splice import Splice
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
 from antiphon.errors import UpstreamError
@@ -31,7 +32,7 @@ def frames(payloads: list[bytes]) -> bytes:
 class Relay:
     """A stream: fed by the upstream, written to the client."""
 
-    __slots__ = ("_client", "_feed", "_left", "_write", "calls", "finished", "machine", "on_first", "ready", "writer")
+    __slots__ = ("_client", "_learns", "_left", "_splice", "calls", "finished", "machine", "on_first", "ready", "writer")
 
     def __init__(
         self,
@@ -49,31 +50,64 @@ class Relay:
         self.on_first = on_first
         self._client = client
         self._left = False
-        self._feed = machine.feed
-        self._write = writer.chunk
+        self._splice = Splice(machine.texts)
+        self._learns = writer.repeats
 
-    def chunks(self, documents: list[Document], source: int) -> None:
+    def events(self, payloads: list[bytes], source: int) -> None:
+        """Hot: once per read of the upstream's socket."""
         if self.finished.done():
             return
-        feed, write = self._feed, self._write
-        payloads: list[bytes] = []
+        out: list[bytes] = []
+        over = False
         try:
-            for document in documents:
-                for chunk in feed(document, source):
-                    if not self._left:
-                        self._open(chunk, payloads)
-                    payloads.append(encode(write(chunk)))
+            for payload in payloads:
+                spliced = self._splice.apply(payload)
+                if spliced is not None:
+                    out.append(spliced)
+                elif is_done(payload):
+                    over = True
+                    break
+                else:
+                    self._take(payload, source, out)
         except UpstreamError as error:
-            self._send(payloads)
+            self._send(out)
             self.fail(error, source)
             return
-        if payloads:
-            self._client.write(frames(payloads))
+        if out:
+            self._client.write(frames(out))
+        if over:
+            self.done(source)
+
+    def _take(self, payload: bytes, source: int, out: list[bytes], *, last: bool = False) -> None:
+        """The whole way of one event."""
+        self._splice.forget()
+        document = decode(payload, last=last)
+        chunks = self.machine.feed(document, source)
+        for chunk in chunks:
+            if not self._left:
+                self._open(chunk, out)
+            out.append(encode(self.writer.chunk(chunk)))
+        if self._learns and len(chunks) == 1 and chunks[0] is document:  # a text delta, edited in place
+            self._splice.learn(payload, out[-1])
 
     def done(self, source: int) -> None:
+        """[DONE]: whatever the upstream may still send, nobody reads it."""
+        self.calls[source].linger()
         self._close(self.machine.done, source)
 
-    def end(self, source: int) -> None:
+    def end(self, rest: list[bytes], source: int) -> None:
+        if self.finished.done():
+            return
+        out: list[bytes] = []
+        try:
+            for payload in rest:
+                if not is_done(payload):
+                    self._take(payload, source, out, last=True)
+        except UpstreamError as error:
+            self._send(out)
+            self.fail(error, source)
+            return
+        self._send(out)
         self._close(self.machine.end, source)
 
     def whole(self, body: bytes, source: int) -> None:
@@ -83,7 +117,7 @@ class Relay:
         except UpstreamError as error:
             self.fail(error, source)
             return
-        self.chunks(documents, source)
+        self.events([encode(document) for document in documents], source)
         self.done(source)
 
     def fail(self, error: UpstreamError, source: int) -> None:
@@ -114,7 +148,7 @@ class Relay:
             for chunk in close(source):
                 if not self._left:
                     self._open(chunk, payloads)
-                payloads.append(encode(self._write(chunk)))
+                payloads.append(encode(self.writer.chunk(chunk)))
         except UpstreamError as error:
             self._send(payloads)
             self.fail(error, source)
@@ -155,14 +189,11 @@ class Gather:
         self._bodies = [b""] * sources
         self._missing = sources
 
-    def chunks(self, documents: list[Document], source: int) -> None:
+    def events(self, payloads: list[bytes], source: int) -> None:
         self.fail(UpstreamError("The upstream streamed though it was not asked to.", code="upstream_malformed"), source)
 
-    def done(self, source: int) -> None:
-        self.chunks([], source)
-
-    def end(self, source: int) -> None:
-        self.chunks([], source)
+    def end(self, rest: list[bytes], source: int) -> None:
+        self.events(rest, source)
 
     def whole(self, body: bytes, source: int) -> None:
         if self.ready.done():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
+_UNENCODED: Final = frozenset({b"", b"identity"})
 
 
 def _ignore(data: bytes) -> None:
@@ -181,43 +182,47 @@ class Connection(asyncio.Protocol):
         self._fruitless += size
         # After an interim answer (1xx) the wait for the first byte begins anew.
         pool.enter(call, Failure.IDLE_TIMEOUT if reader.begun else Failure.FIRST_BYTE_TIMEOUT, self._time())
-        if reader.excess or (not reader.status and not fault and self._fruitless > pool.max_header_bytes):
+        if fault and not reader.status:
+            pool.fail(call, Failure.PROTOCOL, fault)
+        elif reader.is_over(self._fruitless):
             pool.fail(call, Failure.TOO_LARGE, "the answer's head is over its limit")
         elif reader.status:
             return self._hand_on_head(call, size)
-        elif fault:
-            pool.fail(call, Failure.PROTOCOL, fault)
         elif reader.interim > MAX_INTERIM:
             pool.fail(call, Failure.PROTOCOL, "too many interim answers")
         return False
 
     def _hand_on_head(self, call: Call, size: int) -> bool:
-        reader, pool = self._reader, self._pool
+        reader = self._reader
         headers, reader.headers = reader.headers, {}
-        if headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
-            pool.fail(call, Failure.PROTOCOL, "a transfer-encoding other than chunked")
-            return False
-        encoding = headers.get(b"content-encoding", b"identity").strip().lower() or b"identity"
-        self._inflater = None
-        self._endless = headers.get(b"content-type", b"").lower().startswith(_EVENT_STREAM)
-        self._plain = self._endless and encoding == b"identity"
-        self._room = pool.max_body
-        if not reader.complete:  # else there is no body: an answer to HEAD, 204, or one that is here whole
-            length = headers.get(b"content-length", b"0")
-            if not self._endless and int(length) > self._room:
-                pool.fail(call, Failure.TOO_LARGE, "the answer's content-length is over the limit")
-                return False
-        if encoding in INFLATABLE and not call.is_head:
-            self._inflater = Inflater()
-            headers.pop(b"content-encoding", None)
-            headers.pop(b"content-length", None)
-        elif encoding != b"identity" and not call.is_head:
-            pool.fail(call, Failure.PROTOCOL, "a content-encoding we did not ask for")
+        refusal = self._prepare(call, headers)
+        if refusal is not None:
+            self._pool.fail(call, *refusal)
             return False
         self._opened = True
         self._fruitless = -size  # this read has been counted
         call.sink.on_head(reader.status, headers)
         return self.call is call
+
+    def _prepare(self, call: Call, headers: dict[bytes, bytes]) -> tuple[Failure, str] | None:
+        """How the body is to be taken, from the head; or why it will not be."""
+        self._endless = headers.get(b"content-type", b"").lower().startswith(_EVENT_STREAM)
+        self._room = self._pool.max_body
+        self._inflater = None
+        encoding = headers.get(b"content-encoding")
+        self._plain = self._endless and encoding is None
+        if not self._reader.complete and not self._endless and int(headers.get(b"content-length", b"0")) > self._room:
+            return Failure.TOO_LARGE, "the answer's content-length is over the limit"
+        if b"transfer-encoding" in headers and headers[b"transfer-encoding"].lower() != b"chunked":
+            return Failure.PROTOCOL, "a transfer-encoding other than chunked"
+        if encoding is None or call.is_head or encoding.lower() in _UNENCODED:
+            return None
+        if encoding.lower() not in INFLATABLE:
+            return Failure.PROTOCOL, "a content-encoding we did not ask for"
+        self._inflater = Inflater()
+        del headers[b"content-encoding"]
+        headers.pop(b"content-length", None)
+        return None
 
     def _admit(self, call: Call, data: bytes) -> bytes:
         """Undo the encoding, hold to the limit; b"" where the call has failed (or nothing came out yet)."""

@@ -16,15 +16,13 @@ _BODYLESS: Final = frozenset({204, 304})
 
 class AnswerReader:
     __slots__ = (
-        "_count",
         "_is_head",
         "_max_bytes",
         "_max_count",
-        "_size",
+        "_repeats",
         "begun",
         "complete",
         "end",
-        "excess",
         "headers",
         "interim",
         "keep",
@@ -49,13 +47,12 @@ class AnswerReader:
     def reset(self, is_head: bool) -> None:
         """Before each request."""
         self._is_head = is_head
-        self._size = self._count = self.interim = 0
+        self._repeats = self.interim = 0
         self.status = 0  # until the final head is complete
         self.headers: dict[bytes, bytes] = {}
         self.begun = False  # inside a message, or after it
         self.complete = False
         self.end = 0  # once complete: how many of the pieces are this answer's
-        self.excess = False  # the head is over a limit
         self.keep = False  # the connection may serve again
         self.until_eof = False  # the body ends where the connection does
 
@@ -72,14 +69,22 @@ class AnswerReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.status:
             return  # a trailer, or an answer that nobody asked for
-        self._size += len(name) + len(value)
-        self._count += 1
-        if self._size > self._max_bytes or self._count > self._max_count:
-            self.excess = True
-            return
         name = name.lower()
-        earlier = self.headers.get(name)
-        self.headers[name] = value if earlier is None else b"%b, %b" % (earlier, value)
+        headers = self.headers
+        if name not in headers:
+            headers[name] = value
+            return
+        self._repeats += 1
+        if self._repeats <= self._max_count:  # joining without a bound would be quadratic
+            headers[name] = b"%b, %b" % (headers[name], value)
+
+    def is_over(self, received: int) -> bool:
+        """Is the head over its limits, `received` bytes into the answer? Counted only where it can be."""
+        if len(self.headers) + self._repeats > self._max_count:
+            return True
+        if received <= self._max_bytes:
+            return False
+        return not self.status or sum(map(len, self.headers)) + sum(map(len, self.headers.values())) > self._max_bytes
 
     def on_headers_complete(self) -> None:
         parser = self.parser

@@ -14,7 +14,6 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 from antiphon import sse
-from antiphon.chat.event import decode, is_done
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Order, Receiver
@@ -64,8 +63,7 @@ class HttpUpstream:
     def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
         headers = self._headers + self._taken(order.headers, source)
-        answer.call = call = self._pool.send(b"POST", self._path, headers, order.body, answer)
-        return call
+        return self._pool.send(b"POST", self._path, headers, order.body, answer)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -84,12 +82,11 @@ class HttpUpstream:
 class Answer:
     """One call's answer as it arrives: bytes in, documents out."""
 
-    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_secrets", "_source", "_status", "_stream", "call")
+    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_secrets", "_source", "_status", "_stream")
 
     def __init__(
         self, name: str, stream: bool, receiver: Receiver, source: int, secrets: tuple[str, ...], log: Log
     ) -> None:
-        self.call: Call | None = None
         self._name = name
         self._stream = stream
         self._receiver = receiver
@@ -119,13 +116,11 @@ class Answer:
             self._malformed("an event is too long")
             return
         if payloads:
-            self._events(payloads)
+            self._receiver.events(payloads, self._source)
 
     def on_end(self) -> None:
         if self._decoder is not None:
-            if last := self._decoder.close():
-                self._events(last, last=True)
-            self._receiver.end(self._source)
+            self._receiver.end(self._decoder.close(), self._source)
             return
         body = b"".join(self._body)
         if self._status == 200:
@@ -139,30 +134,13 @@ class Answer:
         if error.failure is Failure.RESET and self._decoder is not None:
             # Cut without the closing chunk: whether the answer was complete is for the stream to judge (F5).
             self._log(f"upstream {self._name}: {error}")
-            self._receiver.end(self._source)
+            self._receiver.end(self._decoder.close(), self._source)
         elif error.failure in TIMEOUTS:
             self._fail(UpstreamError("The upstream did not answer in time.", status=504, code="timeout"), str(error))
         elif error.failure is Failure.RESET and self._status:
             self._fail(UpstreamError("The upstream cut its answer.", code="upstream_truncated"), str(error))
         else:
             self._fail(UpstreamError("The upstream could not be reached or broke off."), str(error))
-
-    def _events(self, payloads: list[bytes], *, last: bool = False) -> None:
-        documents: list[Document] = []
-        for payload in payloads:
-            if is_done(payload):
-                self._receiver.chunks(documents, self._source)
-                self._receiver.done(self._source)
-                assert self.call is not None
-                self.call.linger()
-                return
-            try:
-                documents.append(decode(payload, last=last))
-            except UpstreamError as error:
-                self._receiver.chunks(documents, self._source)
-                self._fail(error, "malformed event")
-                return
-        self._receiver.chunks(documents, self._source)
 
     def _malformed(self, what: str) -> None:
         self._fail(UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed"), what)
