@@ -63,7 +63,7 @@ bench: .venv/.runtime ## every gateway that can be installed here, memory per st
 
 clean: ## remove .venv, .tools, caches and bench/build
 	@echo "clean: .venv .tools caches bench/build"
-	@rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/build
+	@rm -rf .venv .venv-clients tests/clients/node/node_modules .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/build
 	@find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.everything: $(ENVIRONMENT) $(STALE)

@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
-from support.gateway import to_one
-from support.raw import call, connect, request
-from support.shapes import completion, hello
+from tests.support.gateway import to_one
+from tests.support.raw import call, connect, request
+from tests.support.shapes import completion, hello
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "antiphon")
 
@@ -47,7 +47,9 @@ class Process:
                     return line
 
     def workers(self) -> list[int]:
-        return [int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+        return [
+            int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        ]
 
 
 @asynccontextmanager
@@ -211,5 +213,3 @@ async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> No
     for leak in ("secret", "question", "the answer"):
         assert leak not in log.read_text()
     await upstream.stop()
-
-

@@ -48,6 +48,6 @@ def _curl(settings: Settings, sock: socket.socket) -> str:
         parts.append(f"--cacert {server.tls.cert}")
     parts.append(f"{where}/v1/chat/completions -H 'content-type: application/json'")
     if server.auth:
-        parts.append("-H \"authorization: Bearer $KEY\"")
+        parts.append('-H "authorization: Bearer $KEY"')
     parts.append(f"-d '{body.replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}'")
     return " ".join(parts)

@@ -32,7 +32,7 @@ class AntiphonError(Exception):
         *,
         status: int | None = None,
         type: str | None = None,
-        code: str | None | Unset = UNSET,
+        code: str | Unset | None = UNSET,
         param: str | None = None,
         retry_after: int | None = None,
     ) -> None:

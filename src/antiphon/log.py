@@ -75,7 +75,10 @@ class Log:
             line["request_id"] = request_id
         if error is not None:
             line["error"] = type(error).__name__
-            line["where"] = [f"{f.name} ({os.path.basename(f.filename)}:{f.lineno})" for f in traceback.extract_tb(error.__traceback__)[-6:]]
+            line["where"] = [
+                f"{f.name} ({os.path.basename(f.filename)}:{f.lineno})"
+                for f in traceback.extract_tb(error.__traceback__)[-6:]
+            ]
         self._error.add(encode(line))
 
     def flush(self) -> None:

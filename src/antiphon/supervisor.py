@@ -1,7 +1,7 @@
 """Processes: `antiphon serve` holds the listening sockets and keeps the workers alive.
 
-The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor, and none is reset.
-With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads connections evenly).
+The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
+With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
 The supervisor has no event loop and no threads, so that forking stays safe and cheap.
 """
 

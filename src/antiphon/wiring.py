@@ -113,7 +113,9 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log) -> HttpUpstream:
         log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
     )
     secrets: tuple[str, ...] = ()
-    headers = b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
+    headers = (
+        b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
+    )
     if upstream.credential is not None:
         secrets = (upstream.credential.reveal(),)
         headers += row.auth.value + secrets[0].encode() + b"\r\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from antiphon.chat.stream import ChatStream
 from chat.checker import Answer, Tool, check
 from chat.machine import STREAMS, machine, play, recording
+
+from antiphon.chat.stream import ChatStream
 
 Document = dict[str, Any]
 

@@ -6,12 +6,12 @@ import copy
 from typing import Any
 
 import pytest
+from chat.checker import Answer, check
+from chat.machine import bare, chunk, machine, run
 
 from antiphon.chat.stream import ChatStream, decode, is_done
 from antiphon.errors import UpstreamError
 from antiphon.sse import Named
-from chat.checker import Answer, check
-from chat.machine import bare, chunk, machine, run
 
 Document = dict[str, Any]
 USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}

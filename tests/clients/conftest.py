@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.environments import NODE, PYTHON, node_client, python_client
-from clients.harness import Run, collect, running_gateway, scripted_upstream
+from tests.clients.environments import NODE, PYTHON, node_client, python_client
+from tests.clients.harness import Run, collect, running_gateway, scripted_upstream
 
 
 @pytest.fixture(scope="session")

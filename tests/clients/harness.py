@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.upstreams.scripted import ScriptedUpstream
-from clients.cases import Cast
+from tests.clients.cases import Cast
 
 Verdicts = dict[tuple[str, str], Any]  # by case and dialect
 Run = Callable[[str], Verdicts]  # runs a library's script, by its file name

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clients.cases import TEXT
-from clients.harness import DIALECTS, Run, Verdicts, plain
+from tests.clients.cases import TEXT
+from tests.clients.harness import DIALECTS, Run, Verdicts, plain
 
 PROVIDERS = ("openai", "compatible")
 PERSON = {"name": "Ada", "age": 36}

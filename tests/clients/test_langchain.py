@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clients.cases import TEXT
-from clients.harness import DIALECTS, Run, Verdicts, plain
+from tests.clients.cases import TEXT
+from tests.clients.harness import DIALECTS, Run, Verdicts, plain
 
 SAID = {"text": TEXT, "finish": "stop", "usage": [9, 5, 14], "calls": [], "invalid calls": 0}
 CALLED = {**SAID, "text": "", "finish": "tool_calls", "calls": [["get_weather", {"city": "Paris"}, "call_1"]]}

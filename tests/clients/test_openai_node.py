@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clients.cases import PIECES, TEXT
-from clients.harness import DIALECTS, Run, Verdicts, plain
+from tests.clients.cases import PIECES, TEXT
+from tests.clients.harness import DIALECTS, Run, Verdicts, plain
 
 CALL = ["call_1", "function", "get_weather", {"city": "Paris"}]
 SAID = {"text": TEXT, "finish": "stop", "usage": [9, 5, 14], "calls": [], "role": "assistant", "model": "up-1"}

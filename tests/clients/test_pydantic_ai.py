@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clients.cases import TEXT
-from clients.harness import DIALECTS, Run, Verdicts
+from tests.clients.cases import TEXT
+from tests.clients.harness import DIALECTS, Run, Verdicts
 
 PERSON = {"name": "Ada", "age": 36}
 LOOP = [TEXT, ["Paris"]]

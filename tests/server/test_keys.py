@@ -17,7 +17,12 @@ def ring(*, required: bool = True) -> KeyRing:
 
 @pytest.mark.parametrize(
     "value",
-    [b"Bearer sk-alice-0123456789", b"bearer  sk-alice-0123456789 ", b"Key sk-alice-0123456789", b"KEY sk-alice-0123456789"],
+    [
+        b"Bearer sk-alice-0123456789",
+        b"bearer  sk-alice-0123456789 ",
+        b"Key sk-alice-0123456789",
+        b"KEY sk-alice-0123456789",
+    ],
 )
 def test_schemes_are_case_insensitive_and_both_spellings_work(value: bytes) -> None:
     assert ring().admit({b"authorization": value}, dialect="openai") is ALICE

@@ -32,7 +32,9 @@ def test_model_ids_may_hold_slashes_and_colons_raw_or_encoded(raw: bytes) -> Non
     assert place.model == "org/a:b"
 
 
-@pytest.mark.parametrize("path", [b"/", b"", b"/v1", b"/v1/", b"/v1/chat", b"/v1/chat/completions/", b"/v1/models/", b"*"])
+@pytest.mark.parametrize(
+    "path", [b"/", b"", b"/v1", b"/v1/", b"/v1/chat", b"/v1/chat/completions/", b"/v1/models/", b"*"]
+)
 def test_anything_else_is_unknown(path: bytes) -> None:
     assert find(path) is None
 

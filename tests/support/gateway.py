@@ -13,7 +13,7 @@ from antiphon import wiring
 from antiphon.listen import open_sockets
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
-from support.raw import Answer, call
+from tests.support.raw import Answer, call
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
@@ -22,7 +22,9 @@ class Running:
     def __init__(self, port: int, worker: wiring.Worker) -> None:
         self.port, self.worker = port, worker
 
-    async def post(self, path: str = "/v1/chat/completions", /, headers: dict[str, str] | None = None, **ask: Any) -> Answer:
+    async def post(
+        self, path: str = "/v1/chat/completions", /, headers: dict[str, str] | None = None, **ask: Any
+    ) -> Answer:
         document = {"model": "m", "messages": MESSAGES, **ask}
         return await call(self.port, "POST", path, document, headers=headers)
 

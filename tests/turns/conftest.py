@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from antiphon.upstreams.scripted import Script, ScriptedUpstream
-from support.gateway import Running, gateway, to_one
+from tests.support.gateway import Running, gateway, to_one
 
 Start = Callable[..., Awaitable[tuple[Running, ScriptedUpstream]]]
 

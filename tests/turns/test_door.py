@@ -10,9 +10,9 @@ import uuid
 import pytest
 
 from antiphon.upstreams.scripted import json_answer
-from support.raw import call, connect, request
-from support.shapes import completion
-from turns.conftest import Start
+from tests.support.raw import call, connect, request
+from tests.support.shapes import completion
+from tests.turns.conftest import Start
 
 KEYS = """
 [[key]]
@@ -88,7 +88,9 @@ async def test_strict_by_header_refuses_and_prunes(start: Start) -> None:
         ("PUT", "/v1/chat/completions/", 404, "unknown_url"),
     ],
 )
-async def test_json_errors_on_every_path_and_method(start: Start, method: str, path: str, status: int, code: str) -> None:
+async def test_json_errors_on_every_path_and_method(
+    start: Start, method: str, path: str, status: int, code: str
+) -> None:
     running, _ = await start()
     answer = await call(running.port, method, path)
     assert (answer.status, answer.json["error"]["code"]) == (status, code)
@@ -149,7 +151,11 @@ async def test_maritaca_answers(start: Start) -> None:
 
 async def test_cors_by_setting(start: Start) -> None:
     running, _ = await start(json_answer(completion()), server='cors = ["https://app.example"]')
-    preflight = {"origin": "https://app.example", "access-control-request-method": "POST", "access-control-request-headers": "authorization"}
+    preflight = {
+        "origin": "https://app.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization",
+    }
     answer = await call(running.port, "OPTIONS", "/v1/chat/completions", headers=preflight)
     assert answer.status == 204
     assert answer.headers["access-control-allow-origin"] == "https://app.example"
@@ -162,7 +168,9 @@ async def test_cors_by_setting(start: Start) -> None:
 async def test_broken_http_gets_json_too(start: Start) -> None:
     running, _ = await start()
     wire = await connect(running.port)
-    await wire.send(b"POST /skytells/v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello")
+    await wire.send(
+        b"POST /skytells/v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"
+    )
     answer = await wire.answer()
     assert answer.status == 400
     assert answer.json["error"]["type"] == "invalid_request_error"
@@ -171,7 +179,10 @@ async def test_broken_http_gets_json_too(start: Start) -> None:
 
 async def test_request_ids_are_unique(start: Start) -> None:
     running, _ = await start()
-    ids = {(await running.get(path)).headers["x-request-id"] for path in ("/healthz", "/v1/models", "/nope", "/v1/models/x")}
+    ids = {
+        (await running.get(path)).headers["x-request-id"]
+        for path in ("/healthz", "/v1/models", "/nope", "/v1/models/x")
+    }
     assert len(ids) == 4
 
 

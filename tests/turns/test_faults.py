@@ -8,9 +8,9 @@ import json
 import pytest
 
 from antiphon.upstreams.scripted import Script, cut, error, hang, json_answer, raw, reset, sse
-from support.raw import Answer
-from support.shapes import chunk, completion, hello
-from turns.conftest import Start
+from tests.support.raw import Answer
+from tests.support.shapes import chunk, completion, hello
+from tests.turns.conftest import Start
 
 SECRET = "sk-upstream-secret-0123456789"
 
@@ -26,7 +26,13 @@ def in_band(answer: Answer) -> dict:  # type: ignore[type-arg]
 
 @pytest.mark.parametrize(
     ("status", "given", "code"),
-    [(500, 502, "upstream_error"), (401, 502, "upstream_error"), (403, 502, "upstream_error"), (407, 502, "upstream_error"), (529, 502, "upstream_error")],
+    [
+        (500, 502, "upstream_error"),
+        (401, 502, "upstream_error"),
+        (403, 502, "upstream_error"),
+        (407, 502, "upstream_error"),
+        (529, 502, "upstream_error"),
+    ],
 )
 @pytest.mark.parametrize("stream", [False, True])
 async def test_the_upstreams_own_trouble_is_502(start: Start, status: int, given: int, code: str, stream: bool) -> None:
@@ -42,7 +48,14 @@ async def test_the_upstreams_own_trouble_is_502(start: Start, status: int, given
 
 @pytest.mark.parametrize("status", [400, 404, 409, 413, 422])
 async def test_the_clients_fault_keeps_its_status(start: Start, status: int) -> None:
-    body = {"error": {"message": "too long", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}
+    body = {
+        "error": {
+            "message": "too long",
+            "type": "invalid_request_error",
+            "param": "messages",
+            "code": "context_length_exceeded",
+        }
+    }
     running, _ = await start(error(status, body))
     answer = await running.post()
     assert answer.status == status
@@ -77,7 +90,9 @@ async def test_silence_is_504(start: Start, stream: bool) -> None:
     assert (answer.status, answer.json["error"]["code"]) == (504, "timeout")
 
 
-@pytest.mark.parametrize("script", [raw(cut()), raw(reset()), raw(b"SSH-2.0-OpenSSH\r\n", cut()), raw(b"HTTP/1.1 200 OK\r\n", cut())])
+@pytest.mark.parametrize(
+    "script", [raw(cut()), raw(reset()), raw(b"SSH-2.0-OpenSSH\r\n", cut()), raw(b"HTTP/1.1 200 OK\r\n", cut())]
+)
 @pytest.mark.parametrize("stream", [False, True])
 async def test_no_answer_at_all_is_502(start: Start, script: Script, stream: bool) -> None:
     running, _ = await start(script)
@@ -86,7 +101,19 @@ async def test_no_answer_at_all_is_502(start: Start, script: Script, stream: boo
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"not json", b"[]", b"null", b"{}", b'{"choices":null}', b'{"choices":[]}', b'{"choices":[{"index":0}]}', b'{"choices":"x"}', b"\xff\xfe", b"[" * 5000],
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"choices":null}',
+        b'{"choices":[]}',
+        b'{"choices":[{"index":0}]}',
+        b'{"choices":"x"}',
+        b"\xff\xfe",
+        b"[" * 5000,
+    ],
 )
 async def test_a_200_that_is_no_answer_is_502(start: Start, body: bytes) -> None:
     running, _ = await start(json_answer(body))
@@ -108,7 +135,9 @@ async def test_a_whole_answer_without_finish_reason_is_an_error(start: Start) ->
 
 async def test_a_body_cut_short_is_an_error(start: Start) -> None:
     body = json.dumps(completion()).encode()
-    running, _ = await start(raw(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9999\r\n\r\n" + body, cut()))
+    running, _ = await start(
+        raw(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9999\r\n\r\n" + body, cut())
+    )
     answer = await running.post()
     assert (answer.status, answer.json["error"]["code"]) == (502, "upstream_truncated")
 
@@ -165,7 +194,9 @@ async def test_malformed_json_after_text_is_in_band_and_closes_the_upstream(star
 
 
 async def test_nothing_follows_done(start: Start) -> None:
-    running, _ = await start(sse(*hello(), b"data: [DONE]\n\n", chunk({"content": "late"}), b"data: [DONE]\n\n", done=False))
+    running, _ = await start(
+        sse(*hello(), b"data: [DONE]\n\n", chunk({"content": "late"}), b"data: [DONE]\n\n", done=False)
+    )
     assert "late" not in (await running.post(stream=True)).body.decode()
 
 

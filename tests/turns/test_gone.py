@@ -8,9 +8,9 @@ import json
 import pytest
 
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, hang, json_answer, sse
-from support.raw import Wire, connect, request
-from support.shapes import chunk, completion, hello
-from turns.conftest import Start
+from tests.support.raw import Wire, connect, request
+from tests.support.shapes import chunk, completion, hello
+from tests.turns.conftest import Start
 
 
 async def ask(port: int, *, stream: bool, **more: object) -> Wire:
@@ -58,7 +58,9 @@ async def test_a_slow_reader_holds_up_its_own_upstream_and_nobody_else(start: St
     """Far more than the buffers on the way can hold: the upstream must be stuck while the reader sleeps."""
     big = "x" * 60_000
     flood = [chunk({"content": big}) for _ in range(800)]
-    running, upstream = await start(sse(*flood, chunk({}, "stop")), json_answer(completion()), upstream="timeout = { idle = 60 }")
+    running, upstream = await start(
+        sse(*flood, chunk({}, "stop")), json_answer(completion()), upstream="timeout = { idle = 60 }"
+    )
     wire = await ask(running.port, stream=True)
     await first_request(upstream)
     assert (await running.post()).status == 200, "another client was disturbed"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from antiphon.upstreams.scripted import json_answer
-from support.raw import call
-from support.shapes import USAGE, completion
-from turns.conftest import Start
+from tests.support.raw import call
+from tests.support.shapes import USAGE, completion
+from tests.turns.conftest import Start
 
 ZEROS = {
     "completion_tokens_details": {
@@ -28,7 +29,7 @@ async def test_a_plain_answer_has_exactly_the_keys_of_openai(start: Start) -> No
     assert re.fullmatch("req_[0-9a-f]{32}", answer.headers["x-request-id"])
     assert answer.headers["openai-version"] == "2020-10-01"
     assert int(answer.headers["openai-processing-ms"]) >= 0
-    message = {"role": "assistant", "content": "Hi!", "refusal": None, "annotations": []}
+    message: dict[str, Any] = {"role": "assistant", "content": "Hi!", "refusal": None, "annotations": []}
     assert answer.json == {
         "id": "chatcmpl-up1",
         "object": "chat.completion",
@@ -44,7 +45,13 @@ async def test_a_plain_answer_has_exactly_the_keys_of_openai(start: Start) -> No
 
 async def test_unknown_parameters_and_explicit_zeros_reach_the_upstream(start: Start) -> None:
     running, upstream = await start(json_answer(completion()))
-    ask = {"temperature": 0, "seed": 9223372036854775807, "top_p": 0.1, "x_vendor": {"deep": [None, 0, ""]}, "stop": None}
+    ask: dict[str, Any] = {
+        "temperature": 0,
+        "seed": 9223372036854775807,
+        "top_p": 0.1,
+        "x_vendor": {"deep": [None, 0, ""]},
+        "stop": None,
+    }
     assert (await running.post(**ask)).status == 200
     sent = upstream.requests[0].document
     assert {key: sent[key] for key in ask} == ask
@@ -78,7 +85,8 @@ async def test_missing_usage_is_counted_and_marked(start: Start) -> None:
     running, _ = await start(json_answer(completion("one two three", model="gpt-4o", usage=None)))
     answer = await running.post(headers={"x-antiphon-receipt": "1"})
     usage = answer.json["usage"]
-    assert usage["completion_tokens"] > 0 and usage["prompt_tokens"] > 0
+    assert usage["completion_tokens"] > 0
+    assert usage["prompt_tokens"] > 0
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
     assert answer.json["antiphon"]["usage"]["source"] == "estimated"
     assert answer.json["antiphon"]["usage"]["tokenizer"]
@@ -114,7 +122,10 @@ async def test_no_receipt_unless_asked(start: Start) -> None:
 
 async def test_n_is_fanned_out_where_the_upstream_lacks_it(start: Start) -> None:
     running, upstream = await start(
-        json_answer(completion("a")), json_answer(completion("b")), json_answer(completion("c")), upstream='lacks = ["n"]'
+        json_answer(completion("a")),
+        json_answer(completion("b")),
+        json_answer(completion("c")),
+        upstream='lacks = ["n"]',
     )
     answer = (await running.post(n=3, seed=7)).json
     assert [choice["index"] for choice in answer["choices"]] == [0, 1, 2]

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, cut, error, json_answer, raw, sse
-from support.gateway import gateway
-from support.shapes import chunk, completion, hello
+from tests.support.gateway import gateway
+from tests.support.shapes import chunk, completion, hello
 
 
 def settings(urls: list[str], targets: str) -> str:
-    upstreams = "".join(f'[[upstream]]\nname = "u{i}"\nprotocol = "openai"\nurl = "{url}"\n' for i, url in enumerate(urls))
+    upstreams = "".join(
+        f'[[upstream]]\nname = "u{i}"\nprotocol = "openai"\nurl = "{url}"\n' for i, url in enumerate(urls)
+    )
     head = '[server]\nlisten = "127.0.0.1:0"\naccess_log = "off"\nerror_log = "off"\n'
     return f'{head}{upstreams}[[route]]\nmodel = "m"\ntargets = [{targets}]\n'
 
@@ -23,7 +25,10 @@ def always(script: Script) -> ScriptedUpstream:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("fault", [error(500), error(429), error(401), error(404), raw(cut()), sse({"error": {"message": "x"}}), sse(done=False)])
+@pytest.mark.parametrize(
+    "fault",
+    [error(500), error(429), error(401), error(404), raw(cut()), sse({"error": {"message": "x"}}), sse(done=False)],
+)
 async def test_the_next_target_is_tried(tmp_path: Path, fault: Script, stream: bool) -> None:
     first, second = always(fault), always(sse(*hello()) if stream else json_answer(completion()))
     urls = [await first.start(), await second.start()]
@@ -71,7 +76,9 @@ async def test_when_all_fail_the_first_failure_is_told(tmp_path: Path) -> None:
 async def test_weights_share_the_load(tmp_path: Path) -> None:
     first, second = always(json_answer(completion())), always(json_answer(completion()))
     urls = [await first.start(), await second.start()]
-    async with gateway(tmp_path, settings(urls, '{ upstream = "u0", weight = 3 }, { upstream = "u1", weight = 1 }')) as running:
+    async with gateway(
+        tmp_path, settings(urls, '{ upstream = "u0", weight = 3 }, { upstream = "u1", weight = 1 }')
+    ) as running:
         for _ in range(80):
             assert (await running.post()).status == 200
     shares = Counter({"first": len(first.requests), "second": len(second.requests)})

@@ -7,9 +7,9 @@ import json
 import re
 
 from antiphon.upstreams.scripted import json_answer, sse, wait
-from support.raw import connect, request
-from support.shapes import chunk, completion, hello, usage_chunk
-from turns.conftest import Start
+from tests.support.raw import connect, request
+from tests.support.shapes import chunk, completion, hello, usage_chunk
+from tests.turns.conftest import Start
 
 
 def text(chunks: list[dict]) -> str:  # type: ignore[type-arg]
@@ -24,7 +24,12 @@ async def test_the_sequence_of_openai(start: Start) -> None:
     assert answer.headers["cache-control"] == "no-cache"
     assert re.fullmatch(rb"(data: [^\n]+\n\n)+", answer.body)
     chunks = answer.chunks
-    assert [c["choices"][0]["delta"] for c in chunks] == [{"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}, {}]
+    assert [c["choices"][0]["delta"] for c in chunks] == [
+        {"role": "assistant", "content": ""},
+        {"content": "Hel"},
+        {"content": "lo"},
+        {},
+    ]
     assert [c["choices"][0]["finish_reason"] for c in chunks] == [None, None, None, "stop"]
     assert all(c["choices"][0]["logprobs"] is None for c in chunks)
     assert all("usage" not in c for c in chunks)
@@ -34,7 +39,8 @@ async def test_the_sequence_of_openai(start: Start) -> None:
 async def test_usage_only_when_asked_and_last(start: Start) -> None:
     running, upstream = await start(sse(*hello()), sse(*hello()))
     chunks = (await running.post(stream=True, stream_options={"include_usage": True})).chunks
-    assert chunks[-1]["choices"] == [] and chunks[-1]["usage"]["total_tokens"] == 7
+    assert chunks[-1]["choices"] == []
+    assert chunks[-1]["usage"]["total_tokens"] == 7
     assert all(c["usage"] is None for c in chunks[:-1])
     chunks = (await running.post(stream=True, stream_options={"include_usage": False})).chunks
     assert all("usage" not in c and c["choices"] for c in chunks)
@@ -43,7 +49,9 @@ async def test_usage_only_when_asked_and_last(start: Start) -> None:
 
 async def test_missing_usage_is_counted_at_the_end(start: Start) -> None:
     running, _ = await start(sse(*hello()[:-1]))
-    chunks = (await running.post(stream=True, stream_options={"include_usage": True}, headers={"x-antiphon-receipt": "1"})).chunks
+    chunks = (
+        await running.post(stream=True, stream_options={"include_usage": True}, headers={"x-antiphon-receipt": "1"})
+    ).chunks
     assert chunks[-1]["usage"]["completion_tokens"] > 0
     assert chunks[-2]["antiphon"]["usage"]["source"] == "estimated"
     assert chunks[-2]["choices"] == []
@@ -53,7 +61,9 @@ async def test_missing_usage_is_counted_at_the_end(start: Start) -> None:
 async def test_a_chunk_leaves_when_it_comes(start: Start) -> None:
     """Nothing is held for the next chunk or for a timer: the client has the first word while the upstream waits."""
     more = asyncio.Event()
-    running, _ = await start(sse(chunk({"role": "assistant", "content": "Hel"}), wait(more), chunk({"content": "lo"}), chunk({}, "stop")))
+    running, _ = await start(
+        sse(chunk({"role": "assistant", "content": "Hel"}), wait(more), chunk({"content": "lo"}), chunk({}, "stop"))
+    )
     wire = await connect(running.port)
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}).encode()
     await wire.send(request("POST", "/v1/chat/completions", body))
@@ -105,7 +115,7 @@ async def test_fan_out_interleaves_and_counts_once(start: Start) -> None:
 
 
 async def test_text_is_identical_end_to_end(start: Start) -> None:
-    odd = "a\u2028b\u0085c\x0bd\re\U0001f600\\u0000\"\\"
+    odd = 'a\u2028b\u0085c\x0bd\re\U0001f600\\u0000"\\'
     running, _ = await start(sse(chunk({"role": "assistant", "content": odd}), chunk({}, "stop")))
     assert text((await running.post(stream=True)).chunks) == odd
 
@@ -135,7 +145,15 @@ async def test_skytells_opens_with_an_empty_delta(start: Start) -> None:
     assert all("prompt_filter_results" not in c for c in [second, *rest])
     for c in chunks:
         assert c["usage"] is None
-        assert set(c["choices"][0]["content_filter_results"]) >= {"hate", "self_harm", "sexual", "violence", "protected_material_code", "protected_material_text", "error"}
+        assert set(c["choices"][0]["content_filter_results"]) >= {
+            "hate",
+            "self_harm",
+            "sexual",
+            "violence",
+            "protected_material_code",
+            "protected_material_text",
+            "error",
+        }
     assert len({c["id"] for c in chunks}) == 1
 
 
@@ -152,7 +170,12 @@ async def test_azures_empty_chunks_are_folded(start: Start) -> None:
         sse(
             {**empty, "choices": [], "prompt_filter_results": results},
             *hello()[:-1],
-            {**empty, "choices": [{"index": 0, "finish_reason": None, "content_filter_results": {}, "content_filter_offsets": offsets}]},
+            {
+                **empty,
+                "choices": [
+                    {"index": 0, "finish_reason": None, "content_filter_results": {}, "content_filter_offsets": offsets}
+                ],
+            },
         )
     )
     chunks = (await running.post(stream=True)).chunks

@@ -13,7 +13,9 @@ from antiphon.upstreams.prepare import prepare
 MESSAGES = [{"role": "user", "content": "Hi", "x_vendor": {"deep": [1]}}]
 
 
-def prepared(protocol: str, lacks: frozenset[str] | None = None, strict: bool = False, **ask: Any) -> tuple[Any, dict[str, str]]:
+def prepared(
+    protocol: str, lacks: frozenset[str] | None = None, strict: bool = False, **ask: Any
+) -> tuple[Any, dict[str, str]]:
     row = CATALOG[protocol]
     document = {"model": "public", "messages": MESSAGES, **ask}
     before = repr(document)
@@ -23,7 +25,7 @@ def prepared(protocol: str, lacks: frozenset[str] | None = None, strict: bool = 
 
 
 def test_openai_gets_everything_but_the_models_name_unchanged() -> None:
-    extra = {"temperature": 0, "seed": 0, "stop": [], "x_unknown": {"a": [None, False]}, "user": None}
+    extra: dict[str, Any] = {"temperature": 0, "seed": 0, "stop": [], "x_unknown": {"a": [None, False]}, "user": None}
     out, changes = prepared("openai", **extra)
     assert out == {"model": "target", "messages": MESSAGES, **extra}
     assert changes == {"model": "rewritten"}
@@ -45,19 +47,22 @@ def test_an_upstream_without_that_option_is_not_sent_it() -> None:
 
 def test_what_an_upstream_lacks_is_dropped_and_named() -> None:
     out, changes = prepared("openai", lacks=frozenset({"logprobs", "n"}), logprobs=True, n=3)
-    assert "logprobs" not in out and "n" not in out
+    assert "logprobs" not in out
+    assert "n" not in out
     assert changes["logprobs"] == "dropped"
 
 
 def test_strict_refuses_what_would_be_dropped() -> None:
     with pytest.raises(RequestError) as caught:
         prepared("openai", lacks=frozenset({"logprobs"}), strict=True, logprobs=True)
-    assert (caught.value.param, caught.value.code) == ("logprobs", "unsupported_parameter")
+    assert caught.value.param == "logprobs"
+    assert caught.value.code == "unsupported_parameter"
 
 
 def test_max_completion_tokens_is_renamed_where_only_max_tokens_is_known() -> None:
     out, changes = prepared("skytells", max_completion_tokens=5)
-    assert out["max_tokens"] == 5 and "max_completion_tokens" not in out
+    assert out["max_tokens"] == 5
+    assert "max_completion_tokens" not in out
     assert changes["max_completion_tokens"] == "rewritten"
     out, changes = prepared("skytells", max_completion_tokens=5, max_tokens=7)
     assert out["max_tokens"] == 7

@@ -11,7 +11,7 @@ from antiphon.chat.completion import conform
 from antiphon.chat.request import NOT_JSON
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
-from antiphon.dialects import Writer, WriteOptions
+from antiphon.dialects import WriteOptions, Writer
 from antiphon.errors import AntiphonError, RequestError, UpstreamError
 from antiphon.flow import settle
 from antiphon.flow.gateway import Gateway

@@ -24,7 +24,7 @@ class Receiver(Protocol):
         """Streamed chunks: JSON in the OpenAI shape, the last one perhaps [DONE]. One call per socket read."""
 
     def end(self, rest: list[bytes], source: int) -> None:
-        """The upstream's stream ended, perhaps inside an event (`rest`). Whether it was cut is for the receiver to judge."""
+        """The upstream's stream ended, perhaps inside an event (`rest`). Whether it was cut, the receiver judges."""
 
     def whole(self, body: bytes, source: int) -> None:
         """A whole answer: JSON in the OpenAI shape."""

@@ -32,7 +32,18 @@ def frames(payloads: list[bytes]) -> bytes:
 class Relay:
     """A stream: fed by the upstream, written to the client."""
 
-    __slots__ = ("_client", "_learns", "_left", "_splice", "calls", "finished", "machine", "on_first", "ready", "writer")
+    __slots__ = (
+        "_client",
+        "_learns",
+        "_left",
+        "_splice",
+        "calls",
+        "finished",
+        "machine",
+        "on_first",
+        "ready",
+        "writer",
+    )
 
     def __init__(
         self,

@@ -19,9 +19,9 @@ class Cors:
         allowed = self._allowed(headers)
         if allowed is None:
             return b"vary: origin\r\n"
-        return (
-            b"access-control-allow-origin: %b\r\naccess-control-expose-headers: %b\r\nvary: origin\r\n"
-            % (allowed, EXPOSED)
+        return b"access-control-allow-origin: %b\r\naccess-control-expose-headers: %b\r\nvary: origin\r\n" % (
+            allowed,
+            EXPOSED,
         )
 
     def preflight(self, method: bytes, headers: Mapping[bytes, bytes]) -> bytes | None:
@@ -31,10 +31,13 @@ class Cors:
         if self._allowed(headers) is None:
             return None
         wanted = headers.get(b"access-control-request-headers", b"authorization, content-type")
-        return b"access-control-allow-methods: %b\r\naccess-control-allow-headers: %b\r\naccess-control-max-age: %b\r\n" % (
-            METHODS,
-            wanted,
-            MAX_AGE,
+        return (
+            b"access-control-allow-methods: %b\r\naccess-control-allow-headers: %b\r\naccess-control-max-age: %b\r\n"
+            % (
+                METHODS,
+                wanted,
+                MAX_AGE,
+            )
         )
 
     def _allowed(self, headers: Mapping[bytes, bytes]) -> bytes | None:

@@ -26,7 +26,13 @@ from antiphon.server.paths import Endpoint, Place, dialect_of, find
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
-FAULT_CODES = {408: "timeout", 413: "request_too_large", 414: "uri_too_long", 431: "headers_too_large", 503: "overloaded"}
+FAULT_CODES = {
+    408: "timeout",
+    413: "request_too_large",
+    414: "uri_too_long",
+    431: "headers_too_large",
+    503: "overloaded",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ class Door:
         )
         task = asyncio.get_running_loop().create_task(self._answer(turn, client))
         self._turns[client] = task
-        exchange.on_lost = task.cancel
+        exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
         if asked.stream:
             client.streams = True
             if not self._ticking:

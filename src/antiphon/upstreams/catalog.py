@@ -1,5 +1,5 @@
-"""Vendors as rows. A vendor that speaks the OpenAI protocol differs from OpenAI only in data: how it wants its credential,
-which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing column here.
+"""Vendors as rows. A vendor that speaks the OpenAI protocol differs from OpenAI only in data: how it wants its
+credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing column here.
 
 Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there.
 """
@@ -44,7 +44,9 @@ ROWS = (
     Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"})),
     Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"})),
     Row("llamacpp", lacks=frozenset({"n"})),
-    Row("mistral", renames=MAX_TOKENS, reports_usage=False, lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"})),
+    Row(
+        "mistral", renames=MAX_TOKENS, reports_usage=False, lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"})
+    ),
     Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"})),
     Row("openrouter"),
     Row("sglang"),

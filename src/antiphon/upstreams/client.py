@@ -21,9 +21,7 @@ from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.prepare import prepare
 
-TIMEOUTS = frozenset(
-    {Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT}
-)
+TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 Log = Callable[[str], None]
 
@@ -82,7 +80,18 @@ class HttpUpstream:
 class Answer:
     """One call's answer as it arrives: bytes in, documents out."""
 
-    __slots__ = ("_body", "_decoder", "_log", "_name", "_receiver", "_retry_after", "_secrets", "_source", "_status", "_stream")
+    __slots__ = (
+        "_body",
+        "_decoder",
+        "_log",
+        "_name",
+        "_receiver",
+        "_retry_after",
+        "_secrets",
+        "_source",
+        "_status",
+        "_stream",
+    )
 
     def __init__(
         self, name: str, stream: bool, receiver: Receiver, source: int, secrets: tuple[str, ...], log: Log

@@ -13,7 +13,9 @@ from antiphon.flow.ports import Change, Document
 from antiphon.upstreams.catalog import Row
 
 
-def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
+def prepare(
+    document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool
+) -> tuple[Document, tuple[Change, ...]]:
     out = dict(document)
     changes: list[Change] = []
     if out["model"] != model:
@@ -74,9 +76,13 @@ def _messages(messages: list[Any], row: Row, changes: list[Change]) -> list[Any]
             flat = flatten(content)
             if not flat.rest:
                 message = {**message, "content": flat.text or ""}
-                changes.append(Change(f"messages[{position}].content", "rewritten", "the upstream takes text as a string"))
+                changes.append(
+                    Change(f"messages[{position}].content", "rewritten", "the upstream takes text as a string")
+                )
         if not row.reasoning_history and "reasoning_content" in message:
             message = {key: value for key, value in message.items() if key != "reasoning_content"}
-            changes.append(Change(f"messages[{position}].reasoning_content", "dropped", "the upstream refuses it in history"))
+            changes.append(
+                Change(f"messages[{position}].reasoning_content", "dropped", "the upstream refuses it in history")
+            )
         out.append(message)
     return out
