@@ -31,7 +31,7 @@ class Answer:
     tools: list[Tool] = field(default_factory=list)
     function_call: list[str] = field(default_factory=list)  # name, arguments
     finish: str | None = None
-    tokens: list[str] = field(default_factory=list)
+    tokens: list[Any] = field(default_factory=list)
 
 
 def check(chunks: list[Document], *, complete: bool = True) -> list[Answer]:
@@ -92,7 +92,9 @@ def _fold(delta: Document, choice: Document, answer: Answer) -> None:
     logprobs = choice.get("logprobs")
     if logprobs is not None:
         assert {"content", "refusal"} <= logprobs.keys()
-        answer.tokens += [token["token"] for token in logprobs["content"] or [] if isinstance(token, dict)]
+        for key in ("content", "refusal"):
+            assert logprobs[key] is None or all(isinstance(token, dict) for token in logprobs[key])
+        answer.tokens += [token.get("token") for token in logprobs["content"] or []]
     for key in ("content", "refusal", "reasoning_content"):
         if key in delta:
             assert isinstance(delta[key], str)

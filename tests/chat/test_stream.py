@@ -381,6 +381,8 @@ def test_several_choices_in_one_chunk_leave_one_by_one() -> None:
     both = chunk({"content": "a"}, "stop")
     both["choices"].append({"delta": {"content": "b"}, "finish_reason": "stop"})  # its place tells its index
     assert check(run([both], n=2)) == [Answer("a", finish="stop"), Answer("b", finish="stop")]
+    both["choices"][1]["index"] = 0  # an upstream that numbers them all alike
+    assert check(run([both], n=2)) == [Answer("a", finish="stop"), Answer("b", finish="stop")]
 
 
 def test_a_choice_that_never_ends_is_an_error() -> None:

@@ -128,7 +128,7 @@ def feed_all(stream: ChatStream, chunks: list[Document]) -> tuple[list[Document]
     return out, True
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(CHUNKS, max_size=8), HOW)
 def test_plausible_chunks(chunks: list[Document], how: Document) -> None:
     stream = machine(**how)
@@ -137,14 +137,14 @@ def test_plausible_chunks(chunks: list[Document], how: Document) -> None:
     check(out, complete=well)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.lists(CHUNKS | HOSTILE, max_size=6), HOW)
 def test_hostile_chunks(chunks: list[Document], how: Document) -> None:
     out, well = feed_all(machine(**how), chunks)
     check(out, complete=well)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), CHUNKS | HOSTILE), max_size=8), st.permutations([0, 1, 2]))
 def test_fan_out(chunks: list[tuple[int, Document]], order: list[int]) -> None:
     stream = machine(sources=3, n=3)
@@ -166,7 +166,7 @@ PLAIN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(PLAIN, max_size=20), st.lists(st.sampled_from(["role", "null", "usage", "extra", "same"]), max_size=20))
 def test_the_text_is_what_the_upstream_sent_before_each_finish(pieces: list[Document], noise: list[str]) -> None:
     stream = machine(n=3)
@@ -195,7 +195,7 @@ def test_the_text_is_what_the_upstream_sent_before_each_finish(pieces: list[Docu
     assert "".join(sent[len(answers) :]) == ""
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(CHUNKS, max_size=5), st.data())
 def test_bytes_may_be_cut_anywhere(chunks: list[Document], data: st.DataObject) -> None:
     stream = b"".join(frame(msgspec.json.encode(document)) for document in chunks) + b"data: [DONE]\n\n"
@@ -207,7 +207,7 @@ def test_bytes_may_be_cut_anywhere(chunks: list[Document], data: st.DataObject) 
     assert (error and error.message) == (same and same.message)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.binary(max_size=60) | st.builds(lambda value: frame(json.dumps(value).encode()), HOSTILE), max_size=6)
 )
@@ -219,7 +219,7 @@ def test_any_bytes_end_in_an_answer_or_an_upstream_error(reads: list[bytes]) -> 
 ESCAPES = st.lists(st.sampled_from(["a", "é", "\\ud83d", "\\ude00", "\\udc80", "\\n"]), max_size=4).map("".join)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(ESCAPES, max_size=6))
 def test_halves_of_characters_are_put_together_or_replaced(pieces: list[str]) -> None:
     stream = machine()

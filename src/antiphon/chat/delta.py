@@ -106,7 +106,14 @@ def _read_change(choice: Document, state: State) -> Document:
 
 
 def _read_logprobs(value: object) -> Document | None:
-    return conform_logprobs({"content": value} if isinstance(value, list) else value)
+    """Both keys, each a list of tokens or null; a bare list is the content's."""
+    if isinstance(value, list):
+        value = {"content": value}
+    if isinstance(value, dict):
+        for key in ("content", "refusal"):
+            tokens = value.get(key)
+            value[key] = [t for t in tokens if isinstance(t, dict)] if isinstance(tokens, list) else None
+    return conform_logprobs(value)
 
 
 def _read_text(read: Read, state: State, lenient: bool) -> None:

@@ -139,7 +139,7 @@ class ChatStream:
             raise read_failure(chunk)
         shape = None if lenient else self._shape_of(chunk)
         self._envelope.note(chunk)
-        choices = _read_choices(chunk.get("choices"))
+        choices = _read_choices(chunk.get("choices"), self._request.n)
         reported = self._tally.note(chunk, source, bare=not choices, finished=len(self._choices) - len(self._open))
         out: list[Document] = []
         for position, choice in enumerate(choices):
@@ -336,14 +336,16 @@ def _is_plain(delta: Document) -> bool:
     return True
 
 
-def _read_choices(value: object) -> list[Any]:
-    """Null and missing are none (F8); one object stands for a list of one."""
+def _read_choices(value: object, n: int) -> list[Any]:
+    """Null and missing are none (F8); one object stands for a list of one. All n with one index: their places tell."""
     if not value:
         return []
     if isinstance(value, dict):
         return [value]
     if not isinstance(value, list) or len(value) > MAX_CHOICES:
         raise malformed()
+    if len(value) == n > 1 and all(isinstance(choice, dict) and choice.get("index") == 0 for choice in value):
+        return [{**choice, "index": place} for place, choice in enumerate(value)]
     return value
 
 

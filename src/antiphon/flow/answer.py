@@ -22,14 +22,18 @@ from antiphon.routing.plan import plan
 from antiphon.sse import DONE
 
 CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
+Ready = asyncio.Future[UpstreamError | None]
 CLIENTS_FAULT = frozenset({400, 405, 409, 413, 414, 415, 422, 431})  # another target would say the same
 
 
-async def answer(turn: Turn, gateway: Gateway) -> None:
-    """Answers the client, whatever happens, and posts one entry."""
+async def answer(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | None = None) -> None:
+    """Answers the client, whatever happens, and posts one entry. `begun`: an attempt that has ended already."""
     status = CLIENT_CLOSED
     try:
-        status = await (_stream(turn, gateway) if turn.request.stream else _whole(turn, gateway))
+        if turn.request.stream:
+            status = await _stream(turn, gateway)
+        else:
+            status = await _whole(turn, gateway, *(begun or await _dispatch(turn, gateway)))
     except AntiphonError as error:
         status = _fail(turn, error)
     except asyncio.CancelledError:  # the client is gone; what was said so far still counts
@@ -42,15 +46,11 @@ async def answer(turn: Turn, gateway: Gateway) -> None:
         settle.post(turn, gateway, status)
 
 
-async def _whole(turn: Turn, gateway: Gateway) -> int:
-    upstream, gather = await _dispatch(turn, gateway)
+async def _whole(turn: Turn, gateway: Gateway, upstream: Upstream, gather: Relay | Gather) -> int:
     assert isinstance(gather, Gather)
-    if gather.plain is not None:
-        usage = gather.plain.usage
-        turn.usage = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        turn.usage_source = "reported"
-        turn.client.answer(gather.plain_body)
-        return 200
+    if turn.failure is not None:
+        turn.attempts[-1].close(turn.failure.code or "failed", gateway.clock(), turn.failure.status)
+        raise turn.failure
     stamp = _stamp(turn, gateway, turn.attempts[-1].model)
     answered = conform(gather.document, turn.request, stamp, think=upstream.think)
     turn.upstream_id = answered.upstream_id
@@ -113,9 +113,10 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Gat
         upstream = gateway.upstreams[target.upstream]
         attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
         turn.attempts.append(attempt)
-        receiver = _open(turn, gateway, upstream, attempt)
+        ready: Ready = asyncio.get_running_loop().create_future()
+        receiver = _open(turn, gateway, upstream, attempt, ready)
         try:
-            error = await receiver.ready
+            error = await ready
         except asyncio.CancelledError:
             receiver.close()
             attempt.close("cancelled", gateway.clock())
@@ -132,14 +133,13 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Gat
     raise failure
 
 
-def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt) -> Relay | Gather:
-    """Sends the request, n times where the upstream lacks `n`."""
+def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Relay | Gather:
+    """Sends the request, n times where the upstream lacks `n`. `ready`: the answer has begun, or the attempt failed."""
     request = turn.request
     document, turn.changes = upstream.prepare(request.document, attempt.model, strict=turn.strict)
     sources = request.n if upstream.lacks_n else 1
     if sources > 1:
         turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)
-    loop = asyncio.get_running_loop()
     receiver: Relay | Gather
     if request.stream:
         machine = ChatStream(request, _stamp(turn, gateway, attempt.model), sources=sources, think=upstream.think)
@@ -148,10 +148,9 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt) ->
         def first() -> None:
             turn.first = gateway.clock()
 
-        receiver = Relay(machine, writer, turn.client, loop, first)
+        receiver = Relay(machine, writer, turn.client, ready, first)
     else:
-        as_it_is = turn.dialect.takes_plain and sources == request.n == 1 and not (turn.strict or turn.wants_receipt)
-        receiver = Gather(sources, loop, turn.dialect.keeps_id if as_it_is and not upstream.think else None)
+        receiver = Gather(sources, ready.set_result)
     turn.client.follow(receiver)
     for source in range(sources):
         order = Order(_encode(_share(document, source) if source else document), turn.headers)

@@ -1,4 +1,4 @@
-"""The wired whole: a frozen set of ports and tables that turns are answered with. Built in `wiring`, once per worker."""
+"""The wired whole: a frozen set of ports and tables that turns are answered with. Built in `wiring`, per worker."""
 
 from __future__ import annotations
 

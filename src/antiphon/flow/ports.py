@@ -70,6 +70,7 @@ class Upstream(Protocol):
     name: str
     think: bool  # split <think> out of the text
     lacks_n: bool  # n > 1 must be fanned out
+    takes_plain: bool  # a plain request needs no change but the model's name (chat.plain_request)
 
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
         """The request as this upstream takes it, and what had to change."""

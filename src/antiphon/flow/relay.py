@@ -1,8 +1,8 @@
 """An attempt's answer on its way: chunks in from the upstream's socket, frames out to the client's, in one call.
 
 `Relay` streams, `Gather` waits for whole documents. Both hear one call or, in a fan-out, several. The turn's coroutine
-waits on `ready` (the first chunk, or the whole answer) and, for a stream, on `finished`; no chunk passes through it.
-Both futures carry a failure as their result: nobody may be left to hear an exception.
+waits for the first chunk or the whole answer and, of a stream, for its end; no chunk passes through it. A failure is a
+future's result, never its exception: nobody may be left to hear it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
 from antiphon.chat.event import decode, is_done
-from antiphon.chat.plain import Plain, read_plain
+from antiphon.chat.plain_answer import PlainAnswer, read_plain
 from antiphon.chat.splice import Splice
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
@@ -50,14 +50,14 @@ class Relay:
         machine: ChatStream,
         writer: Writer,
         client: Client,
-        loop: asyncio.AbstractEventLoop,
+        ready: asyncio.Future[UpstreamError | None],
         on_first: Callable[[], None],
     ) -> None:
         self.machine = machine
         self.writer = writer
         self.calls: list[Call] = []
-        self.ready: asyncio.Future[UpstreamError | None] = loop.create_future()
-        self.finished: asyncio.Future[UpstreamError | None] = loop.create_future()
+        self.ready = ready
+        self.finished: asyncio.Future[UpstreamError | None] = ready.get_loop().create_future()
         self.on_first = on_first
         self._client = client
         self._left = False
@@ -183,19 +183,23 @@ class Relay:
 
 
 class Gather:
-    """Whole answers: one, or one per choice of a fan-out."""
+    """Whole answers: one, or one per choice of a fan-out. `told` hears once: nothing, or the failure."""
 
-    __slots__ = ("_bodies", "_keeps_id", "_missing", "calls", "document", "plain", "plain_body", "ready")
+    __slots__ = ("_bodies", "_keeps_id", "_missing", "_told", "calls", "document", "over", "plain", "plain_body")
 
     def __init__(
-        self, sources: int, loop: asyncio.AbstractEventLoop, keeps_id: Callable[[str], bool] | None = None
+        self,
+        sources: int,
+        told: Callable[[UpstreamError | None], None],
+        keeps_id: Callable[[str], bool] | None = None,
     ) -> None:
         """`keeps_id`: given where an answer that is plain already may be passed on as it came."""
         self.calls: list[Call] = []
-        self.ready: asyncio.Future[UpstreamError | None] = loop.create_future()
+        self.over = False
         self.document: Document = {}
-        self.plain: Plain | None = None
+        self.plain: PlainAnswer | None = None
         self.plain_body = b""
+        self._told = told
         self._keeps_id = keeps_id
         self._bodies = [b""] * sources
         self._missing = sources
@@ -207,13 +211,13 @@ class Gather:
         self.events(rest, source)
 
     def whole(self, body: bytes, source: int) -> None:
-        if self.ready.done():
+        if self.over:
             return
         if self._keeps_id is not None:
             plain = read_plain(body)
             if plain is not None and self._keeps_id(plain.id):
                 self.plain, self.plain_body = plain, body
-                self.ready.set_result(None)
+                self._tell(None)
                 return
         self._bodies[source] = body
         self._missing -= 1
@@ -225,12 +229,12 @@ class Gather:
         except UpstreamError as error:
             self.fail(error, source)
             return
-        self.ready.set_result(None)
+        self._tell(None)
 
     def fail(self, error: UpstreamError, source: int) -> None:
-        if not self.ready.done():
+        if not self.over:
             self.close()
-            self.ready.set_result(error)
+            self._tell(error)
 
     def close(self) -> None:
         for call in self.calls:
@@ -241,3 +245,7 @@ class Gather:
 
     def resume(self) -> None:
         return
+
+    def _tell(self, error: UpstreamError | None) -> None:
+        self.over = True
+        self._told(error)

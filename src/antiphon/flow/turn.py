@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
@@ -11,6 +12,8 @@ from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
 from antiphon.flow.ports import Change, Client, Document, Entry
 from antiphon.routing.route import Route, Target
+
+UNREAD: Final = ChatRequest({}, "", False, 1, False, False, False, False, False)
 
 
 class Attempt(msgspec.Struct):
@@ -56,6 +59,7 @@ class Turn(msgspec.Struct):
     upstream_id: str | None = None
     first: float = 0.0  # when the first chunk left
     error: AntiphonError | None = None
+    failure: AntiphonError | None = None  # of an attempt made before the turn took the whole way
 
     def receipt(self) -> Document:
         """Decision 8: what happened to this turn. Prices come with the ledger."""

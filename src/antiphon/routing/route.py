@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,6 +37,11 @@ class RouteTable:
         if route is None:
             raise RouteError(f"The model `{model[:ECHO_LIMIT]}` does not exist or you do not have access to it.")
         return route
+
+    def __iter__(self) -> Iterator[Route]:
+        yield from self._routes.values()
+        if self._any is not None:
+            yield self._any
 
     def names(self) -> list[str]:
         return list(self._routes)

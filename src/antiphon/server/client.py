@@ -21,10 +21,10 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_dialect", "_exchange", "_headers", "_id", "committed", "quiet", "streams")
+    __slots__ = ("_clock", "_dialect", "_headers", "_id", "committed", "exchange", "quiet", "streams")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
-        self._exchange = exchange
+        self.exchange = exchange
         self._dialect = dialect
         self._id = request_id
         self._headers = headers
@@ -35,27 +35,27 @@ class ChatClient:
 
     @property
     def gone(self) -> bool:
-        return self._exchange.closed
+        return self.exchange.closed
 
     def follow(self, flow: Flow) -> None:
-        self._exchange.on_pause = flow.pause
-        self._exchange.on_resume = flow.resume
+        self.exchange.on_pause = flow.pause
+        self.exchange.on_resume = flow.resume
 
     def answer(self, body: bytes) -> None:
-        self._exchange.respond(200, self._head(JSON), body)
+        self.exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
         self.quiet = 0
         if not self.committed:
             self.committed = True
-            self._exchange.start(200, self._head(EVENTS))
-        self._exchange.write(frames)
+            self.exchange.start(200, self._head(EVENTS))
+        self.exchange.write(frames)
 
     def keep_alive(self) -> None:
         self.write(KEEPALIVE)
 
     def finish(self) -> None:
-        self._exchange.finish()
+        self.exchange.finish()
 
     def fail(self, error: AntiphonError, receipt: Document | None) -> None:
         body = self._dialect.write_error(error, self._id)
@@ -65,10 +65,10 @@ class ChatClient:
             self.write(frame(encode(body)) + DONE)
             self.finish()
         else:
-            self._exchange.respond(error.status, self._head(JSON + error_headers(error)), encode(body))
+            self.exchange.respond(error.status, self._head(JSON + error_headers(error)), encode(body))
 
     def _head(self, lines: bytes) -> bytes:
-        spent = int((self._clock() - self._exchange.received) * 1000)
+        spent = int((self._clock() - self.exchange.received) * 1000)
         return b"%b%bopenai-processing-ms: %d\r\n" % (lines, self._headers, spent)
 
 

@@ -1,28 +1,26 @@
 """The front door: every request comes in here, every answer leaves in a dialect.
 
-Admission is synchronous (path, key, body, validation) and costs no task; only a turn that goes upstream gets one.
+Admission (path, key, body, validation) is synchronous; only then is there a turn.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from antiphon.chat.request import decode, parse
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
-from antiphon.flow.answer import answer
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Entry
 from antiphon.flow.relay import encode
-from antiphon.flow.turn import Turn
+from antiphon.flow.turn import UNREAD, Turn
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.paths import Endpoint, Place, dialect_of, find
+from antiphon.server.turns import Turns
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -53,8 +51,7 @@ class Door:
         self._options = options
         self._ready = ready  # None, or why requests would not be answered
         self._models = {model["id"]: model for model in options.models}
-        self._turns: dict[ChatClient, asyncio.Task[None]] = {}
-        self._ticking = False
+        self._turns = Turns(gateway, options.silence)
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
@@ -93,62 +90,19 @@ class Door:
 
     async def close(self) -> None:
         """Ends what is still running, after the server has drained."""
-        turns = list(self._turns.values())
-        for task in turns:
-            task.cancel()
-        if turns:
-            await asyncio.wait(turns, timeout=5)
-
-    # A turn
+        await self._turns.close()
 
     def _chat(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None) -> None:
-        request, gateway = exchange.request, self._gateway
+        request = exchange.request
         headers = request.headers
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        if not strict and headers.get(b"x-antiphon-strict", b"").lower() in TRUE:
-            strict = True
-        document = decode(request.body)
-        if request.query and dialect.name == "skytells":
-            _stream_by_query(document, request.query)
-        asked = parse(document, strict=strict)
-        client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), gateway.clock)
+        strict = strict or headers.get(b"x-antiphon-strict", b"").lower() in TRUE
         receipt = headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
-        turn = Turn(
-            id=request_id,
-            request=asked,
-            dialect=dialect,
-            client=client,
-            strict=strict,
-            wants_receipt=receipt,
-            key=key.name if key is not None else None,
-            headers=headers,
-            began=exchange.received,
-        )
-        task = asyncio.get_running_loop().create_task(self._answer(turn, client))
-        self._turns[client] = task
-        exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
-        if asked.stream:
-            client.streams = True
-            if not self._ticking:
-                self._ticking = True
-                asyncio.get_running_loop().call_later(1.0, self._tick)
-
-    async def _answer(self, turn: Turn, client: ChatClient) -> None:
-        try:
-            await answer(turn, self._gateway)
-        finally:
-            del self._turns[client]
-
-    def _tick(self) -> None:
-        """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
-        streams = [client for client in self._turns if client.streams]
-        for client in streams:
-            client.quiet += 1
-            if client.quiet >= self._options.silence and not client.gone:
-                client.keep_alive()
-        self._ticking = bool(streams)
-        if self._ticking:
-            asyncio.get_running_loop().call_later(1.0, self._tick)
+        client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
+        name = key.name if key is not None else None
+        turn = Turn(request_id, UNREAD, dialect, client, strict, receipt, name, headers, exchange.received)
+        asked = bool(request.query) and dialect.name == "skytells" and _streams_by_query(request.query)
+        self._turns.begin(turn, client, exchange, stream_asked=asked)
 
     # Everything else
 
@@ -219,11 +173,9 @@ class Door:
         return lines
 
 
-def _stream_by_query(document: Document, query: bytes) -> None:
-    """Skytells takes `?stream=true` as well (spec §2); the body's own word wins."""
-    wanted = parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower()
-    if wanted in ("true", "1") and document.get("stream") is None:
-        document["stream"] = True
+def _streams_by_query(query: bytes) -> bool:
+    """Skytells takes `?stream=true` as well (spec §2)."""
+    return parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower() in ("true", "1")
 
 
 def _unknown_path(request: Request) -> RequestError:

@@ -1,5 +1,6 @@
 """Vendors as rows. A vendor that speaks the OpenAI protocol differs from OpenAI only in data: how it wants its
-credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing column here.
+credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing
+column here.
 
 Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there.
 """

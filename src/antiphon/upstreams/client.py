@@ -19,7 +19,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Order, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
-from antiphon.upstreams.prepare import prepare
+from antiphon.upstreams.prepare import prepare, takes_plain
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
@@ -46,6 +46,7 @@ class HttpUpstream:
         self.name = name
         self.think = think
         self.lacks_n = "n" in lacks
+        self.takes_plain = not think and takes_plain(row, lacks)
         self._row = row
         self._lacks = lacks
         self._pool = pool

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.chat.plain_request import PlainRequest
 from antiphon.chat.text import flatten
 from antiphon.errors import RequestError
 from antiphon.flow.ports import Change, Document
@@ -33,6 +34,12 @@ def prepare(
     if row.text_only or not row.reasoning_history:
         out["messages"] = _messages(out["messages"], row, changes)
     return out, tuple(changes)
+
+
+def takes_plain(row: Row, lacks: frozenset[str]) -> bool:
+    """Would `prepare` leave every plain request as it is, but for the model's name?"""
+    edits = row.renames or row.text_only or row.stop_list or not row.reasoning_history
+    return not edits and lacks.isdisjoint(PlainRequest.__struct_fields__)
 
 
 def _ask_usage(out: Document, row: Row) -> None:

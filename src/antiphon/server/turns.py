@@ -1,0 +1,90 @@
+"""Turns under way: begun on the express lane or in a task of their own, watched for silence, ended when the client is
+gone or the gateway closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from antiphon.chat.plain_request import read_plain
+from antiphon.chat.request import decode, parse
+from antiphon.flow.answer import answer
+from antiphon.flow.express import Express, find_lane, lanes, plain_request
+from antiphon.flow.gateway import Gateway
+from antiphon.flow.turn import Turn
+from antiphon.http.server import Exchange
+from antiphon.server.client import ChatClient
+
+CLOSE_LIMIT = 5.0  # seconds
+
+
+class Turns:
+    def __init__(self, gateway: Gateway, silence: int) -> None:
+        self._gateway = gateway
+        self._lanes = lanes(gateway.routes, gateway.upstreams)
+        self._silence = silence  # seconds before a keep-alive comment (decision 15)
+        self._tasks: dict[ChatClient, asyncio.Task[None]] = {}
+        self._ticking = False
+
+    def begin(self, turn: Turn, client: ChatClient, exchange: Exchange, *, stream_asked: bool) -> None:
+        """Raises RequestError. `stream_asked`: outside the body, which wins if it says so itself."""
+        body = exchange.request.body
+        if turn.dialect.takes_plain and not turn.strict and not turn.wants_receipt and self._express(turn, exchange):
+            return
+        document = decode(body)
+        if stream_asked and document.get("stream") is None:
+            document["stream"] = True
+        turn.request = parse(document, strict=turn.strict)
+        self._start(turn, client, exchange, None)
+
+    async def close(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=CLOSE_LIMIT)
+
+    def _express(self, turn: Turn, exchange: Exchange) -> bool:
+        """Tries the express lane. False: the turn takes the whole way."""
+        asked = read_plain(exchange.request.body)
+        lane = find_lane(self._lanes, asked.model) if asked is not None else None
+        if asked is None or lane is None:
+            return False
+        turn.request = plain_request(asked.model)
+        express = Express(turn, exchange.request.body, lane, self._gateway, self._get_off)
+        if not express.board():
+            return False
+        exchange.on_lost = express.leave
+        return True
+
+    def _get_off(self, express: Express) -> None:
+        turn = express.turn
+        assert isinstance(turn.client, ChatClient)
+        self._start(turn, turn.client, turn.client.exchange, express)
+
+    def _start(self, turn: Turn, client: ChatClient, exchange: Exchange, begun: Express | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._tasks[client] = task = loop.create_task(self._answer(turn, client, begun))
+        exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
+        if turn.request.stream:
+            client.streams = True
+            if not self._ticking:
+                self._ticking = True
+                loop.call_later(1.0, self._tick)
+
+    async def _answer(self, turn: Turn, client: ChatClient, begun: Express | None) -> None:
+        try:
+            await answer(turn, self._gateway, None if begun is None else (begun.upstream, begun.gather))
+        finally:
+            del self._tasks[client]
+
+    def _tick(self) -> None:
+        """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
+        streams = [client for client in self._tasks if client.streams]
+        for client in streams:
+            client.quiet += 1
+            if client.quiet >= self._silence and not client.gone:
+                client.keep_alive()
+        self._ticking = bool(streams)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(1.0, self._tick)
