@@ -83,8 +83,7 @@ def test_events_are_given_as_soon_as_they_are_whole() -> None:
 def test_an_event_over_the_limit_is_refused(piece: bytes) -> None:
     decoder = Decoder(limit=100)
     with pytest.raises(SseError):
-        for _ in range(60):
-            decoder.feed(piece)
+        [decoder.feed(piece) for _ in range(60)]
 
 
 def test_a_long_line_in_one_read_is_refused_and_many_short_ones_are_not() -> None:

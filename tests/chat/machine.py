@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream, decode, is_done
@@ -15,6 +17,7 @@ from antiphon.errors import UpstreamError
 from antiphon.sse import Decoder
 
 Document = dict[str, Any]
+USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
 STREAMS = Path(__file__).parent.parent / "data" / "streams"
 
 
@@ -99,3 +102,32 @@ def play(reads: Iterable[bytes], stream: ChatStream) -> tuple[list[Document], Up
 
 def recording(name: str) -> bytes:
     return (STREAMS / f"{name}.sse").read_bytes()
+
+
+def deltas(chunks: list[Document]) -> list[Document]:
+    return [piece["choices"][0]["delta"] for piece in chunks]
+
+
+def fails(chunks: list[Document], **fields: Any) -> UpstreamError:
+    with pytest.raises(UpstreamError) as caught:
+        run(chunks, **fields)
+    return caught.value
+
+
+def hold(**fields: Any) -> ChatStream:
+    """A stream in the middle of its text."""
+    stream = machine(**fields)
+    stream.feed(chunk({"role": "assistant", "content": "a"}))
+    return stream
+
+
+def token(text: str) -> Document:
+    return {"token": text, "logprob": -1.0, "bytes": list(text.encode()), "top_logprobs": []}
+
+
+def call(name: str = "f", arguments: Any = "{}", **more: Any) -> Document:
+    return {
+        "tool_calls": [
+            {"index": 0, "id": "x", "type": "function", "function": {"name": name, "arguments": arguments}, **more}
+        ]
+    }

@@ -68,16 +68,34 @@ TWO = [("x", "f", '{"a":1}'), ("y", "g", '{"b":2}')]
         ([[call(0, "x", "f", "")], [call(0, "", "", A1)], [call(0, None, None, A2)]], ONE),
         # no index: by id, by name, or the last one
         ([[call(None, "x", "f", A1)], [call(None, None, None, A2)], [call(None, "y", "g", '{"b":2}')]], TWO),
-        ([[call(None, "x", "f", A1), call(None, "y", "g", '{"b"')], [call(None, "x", None, A2)], [call(None, "y", None, ":2}")]], TWO),
+        (
+            [
+                [call(None, "x", "f", A1), call(None, "y", "g", '{"b"')],
+                [call(None, "x", None, A2)],
+                [call(None, "y", None, ":2}")],
+            ],
+            TWO,
+        ),
         # interleaved by index
-        ([[call(0, "x", "f", A1)], [call(1, "y", "g", '{"b"')], [call(0, arguments=A2)], [call(1, arguments=":2}")]], TWO),
+        (
+            [[call(0, "x", "f", A1)], [call(1, "y", "g", '{"b"')], [call(0, arguments=A2)], [call(1, arguments=":2}")]],
+            TWO,
+        ),
         # the upstream counts from one, from five, backwards
         ([[call(1, "x", "f", '{"a":1}')], [call(2, "y", "g", '{"b":2}')]], TWO),
         ([[call(7, "x", "f", A1)], [call(7, arguments=A2)], [call(3, "y", "g", '{"b":2}')]], TWO),
         ([[call("0", "x", "f", A1)], [call(0.0, arguments=A2)]], ONE),
         # every call has index 0 (litellm#33678)
         ([[call(0, "x", "f", '{"a":1}')], [call(0, "y", "g", '{"b":2}')]], TWO),
-        ([[call(0, "x", "f", "")], [call(0, arguments='{"a":1}')], [call(0, "y", "g", "")], [call(0, arguments='{"b":2}')]], TWO),
+        (
+            [
+                [call(0, "x", "f", "")],
+                [call(0, arguments='{"a":1}')],
+                [call(0, "y", "g", "")],
+                [call(0, arguments='{"b":2}')],
+            ],
+            TWO,
+        ),
         # another id without a name is the same call
         ([[call(0, "x", "f", A1)], [call(0, "z", None, A2)]], ONE),
         # a known id without a name finds its call though the index was reused
@@ -88,7 +106,10 @@ TWO = [("x", "f", '{"a":1}'), ("y", "g", '{"b":2}')]
         ([[call(0, "x", "f", "")], [call(1, arguments='{"a":1}')]], ONE),
         # arguments as an object, null, and null first (A8, D6)
         ([[call(0, "x", "f", {"a": 1})]], ONE),
-        ([[{"index": 0, "id": "x", "function": {"name": "f", "arguments": None}}], [call(0, arguments='{"a":1}')]], ONE),
+        (
+            [[{"index": 0, "id": "x", "function": {"name": "f", "arguments": None}}], [call(0, arguments='{"a":1}')]],
+            ONE,
+        ),
         # nothing but empty arguments (D5)
         ([[call(0, "x", "f", "")]], [("x", "f", "{}")]),
         ([[call(0, "x", "f", "")], [call(0, arguments="")]], [("x", "f", "{}")]),
@@ -96,21 +117,42 @@ TWO = [("x", "f", '{"a":1}'), ("y", "g", '{"b":2}')]
         ([[call(0, "x", "f", "  ")]], [("x", "f", "  {}")]),
         # no id
         ([[call(0, None, "f", '{"a":1}')]], [("made1", "f", '{"a":1}')]),
-        ([[call(0, "", "f", '{"a":1}')], [call(1, "", "f", '{"a":1}')]], [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":1}')]),
+        (
+            [[call(0, "", "f", '{"a":1}')], [call(1, "", "f", '{"a":1}')]],
+            [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":1}')],
+        ),
         # neither index nor id: the same tool twice, told by its arguments being complete
-        ([[call(None, None, "f", '{"a":1}')], [call(None, None, "f", '{"a":2}')]], [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":2}')]),
+        (
+            [[call(None, None, "f", '{"a":1}')], [call(None, None, "f", '{"a":2}')]],
+            [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":2}')],
+        ),
         ([[call(None, None, "f", A1)], [call(None, None, "f", A2)]], [("made1", "f", '{"a":1}')]),
-        ([[call(0, None, "f", '{"a":1}')], [call(0, None, "f", '{"a":2}')]], [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":2}')]),
-        ([[call(0, None, "f", '{"a":')], [call(0, None, "f", '{"a":')], [call(0, None, "f", "1}}")]], [("made1", "f", '{"a":{"a":1}}')]),
+        (
+            [[call(0, None, "f", '{"a":1}')], [call(0, None, "f", '{"a":2}')]],
+            [("made1", "f", '{"a":1}'), ("made2", "f", '{"a":2}')],
+        ),
+        (
+            [[call(0, None, "f", '{"a":')], [call(0, None, "f", '{"a":')], [call(0, None, "f", "1}}")]],
+            [("made1", "f", '{"a":{"a":1}}')],
+        ),
         # the same id for two calls: it stays with the first
-        ([[call(0, "x", "f", '{"a":1}')], [call(1, "x", "g", '{"b":2}')]], [("x", "f", '{"a":1}'), ("made1", "g", '{"b":2}')]),
-        ([[call(None, "x", "f", '{"a":1}')], [call(None, "x", "g", '{"b":2}')]], [("x", "f", '{"a":1}'), ("made1", "g", '{"b":2}')]),
+        (
+            [[call(0, "x", "f", '{"a":1}')], [call(1, "x", "g", '{"b":2}')]],
+            [("x", "f", '{"a":1}'), ("made1", "g", '{"b":2}')],
+        ),
+        (
+            [[call(None, "x", "f", '{"a":1}')], [call(None, "x", "g", '{"b":2}')]],
+            [("x", "f", '{"a":1}'), ("made1", "g", '{"b":2}')],
+        ),
         # the name after the id, the arguments before the name
         ([[call(0, "x")], [call(0, None, "f")], [call(0, arguments='{"a":1}')]], ONE),
         ([[call(0, "x", None, A1)], [call(0, None, "f", A2)]], ONE),
         ([[call(0, "x", None, '{"a":1}')]], [("x", "", '{"a":1}')]),
         # other name at the same index, no id: after arguments it is another call
-        ([[call(0, None, "f", '{"a":1}')], [call(0, None, "g", '{"b":2}')]], [("made1", "f", '{"a":1}'), ("made2", "g", '{"b":2}')]),
+        (
+            [[call(0, None, "f", '{"a":1}')], [call(0, None, "g", '{"b":2}')]],
+            [("made1", "f", '{"a":1}'), ("made2", "g", '{"b":2}')],
+        ),
         # before arguments it is the rest of a name
         ([[call(0, "x", "get_")], [call(0, None, "time")], [call(0, arguments="{}")]], [("x", "get_time", "{}")]),
         # written flat
@@ -120,7 +162,7 @@ TWO = [("x", "f", '{"a":1}'), ("y", "g", '{"b":2}')]
         ([[{"index": 0, "id": "x"}]], []),
         ([[{}]], []),
     ],
-)  # fmt: skip
+)
 def test_repairs(deltas: list[Any], folded: list[tuple[str, str, str]]) -> None:
     assert fold(deltas) == folded
 

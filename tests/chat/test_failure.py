@@ -142,7 +142,7 @@ def test_redacts(secret: str) -> None:
     [
         "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (max_tokens:4096).",
         "Invalid type for 'messages[0].content': expected one of a string or array of objects, but got an integer.",
-        "Unsupported parameter: 'tools.function.name' for claude-3-5-sonnet-20241022 and meta-llama/Llama-3.3-70B-Instruct",
+        "Unsupported: 'tools.function.name' for claude-3-5-sonnet-20241022 and meta-llama/Llama-3.3-70B-Instruct",
         "std::string at 12:30:45, main.py line 3",
         "stream_options.include_usage is not supported by accounts/fireworks/models/llama-v3p1-405b-instruct",
         "请求过多 → später",

@@ -1,37 +1,14 @@
-"""The stream machine, rule by rule (spec §3 and §6 C-F, I6; decisions 7, 9, 11-14)."""
+"""The stream machine: frame, deltas, logprobs, finish (spec §3.3-3.7, §6 C-E; decisions 11-14)."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
 from chat.checker import Answer, check
-from chat.machine import bare, chunk, machine, run
-
-from antiphon.chat.stream import ChatStream, decode, is_done
-from antiphon.errors import UpstreamError
-from antiphon.sse import Named
+from chat.machine import USAGE, call, chunk, deltas, fails, hold, machine, run, token
 
 Document = dict[str, Any]
-USAGE = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
-
-
-def deltas(chunks: list[Document]) -> list[Document]:
-    return [piece["choices"][0]["delta"] for piece in chunks]
-
-
-def fails(chunks: list[Document], **fields: Any) -> UpstreamError:
-    with pytest.raises(UpstreamError) as caught:
-        run(chunks, **fields)
-    return caught.value
-
-
-def hold(**fields: Any) -> ChatStream:
-    """A stream in the middle of its text."""
-    stream = machine(**fields)
-    stream.feed(chunk({"role": "assistant", "content": "a"}))
-    return stream
 
 
 # Frame and envelope
@@ -74,8 +51,15 @@ def test_id_created_and_model_are_the_first_ones() -> None:
 
 @pytest.mark.parametrize(
     ("told", "created"),
-    [(1_755_000_000.7, 1_755_000_000), (1_755_000_000_123, 1_755_000_000), (0, 1_755_555_555), (None, 1_755_555_555), ("now", 1_755_555_555), (True, 1_755_555_555)],
-)  # fmt: skip
+    [
+        (1_755_000_000.7, 1_755_000_000),
+        (1_755_000_000_123, 1_755_000_000),
+        (0, 1_755_555_555),
+        (None, 1_755_555_555),
+        ("now", 1_755_555_555),
+        (True, 1_755_555_555),
+    ],
+)
 def test_created_is_integer_seconds(told: object, created: int) -> None:
     [first, *_] = run([{**chunk({"content": "a"}, "stop"), "created": told}])
     assert first["created"] == created
@@ -143,7 +127,23 @@ def test_obfuscation_and_null_errors_end_here() -> None:
 # Deltas
 
 
-@pytest.mark.parametrize("delta", [None, {}, {"content": None}, {"content": ""}, {"role": "assistant", "content": ""}, {"tool_calls": None}, {"tool_calls": []}, {"refusal": ""}, {"reasoning": ""}, {"audio": None}, {"function_call": None}, []])  # fmt: skip
+@pytest.mark.parametrize(
+    "delta",
+    [
+        None,
+        {},
+        {"content": None},
+        {"content": ""},
+        {"role": "assistant", "content": ""},
+        {"tool_calls": None},
+        {"tool_calls": []},
+        {"refusal": ""},
+        {"reasoning": ""},
+        {"audio": None},
+        {"function_call": None},
+        [],
+    ],
+)
 def test_empty_deltas_are_not_sent(delta: Any) -> None:
     assert hold().feed(chunk(delta)) == []
     nothing = chunk()
@@ -252,10 +252,6 @@ def test_audio_ends_with_its_expiry() -> None:
 # Logprobs
 
 
-def token(text: str) -> Document:
-    return {"token": text, "logprob": -1.0, "bytes": list(text.encode()), "top_logprobs": []}
-
-
 def test_logprobs_have_both_keys_and_stay_with_their_text() -> None:
     document = chunk({"role": "assistant", "content": "a"}, "stop", choice={"logprobs": {"content": [token("a")]}})
     role, text, finish = run([document])
@@ -320,14 +316,6 @@ def test_a_finish_inside_the_delta() -> None:
     assert deltas(hold().feed(document)) == [{"content": "b"}, {}]
 
 
-def call(name: str = "f", arguments: Any = "{}", **more: Any) -> Document:
-    return {
-        "tool_calls": [
-            {"index": 0, "id": "x", "type": "function", "function": {"name": name, "arguments": arguments}, **more}
-        ]
-    }
-
-
 def test_a_call_turns_stop_into_tool_calls() -> None:
     [answer] = check(run([chunk({"content": "Let me see"}), chunk(call(), "stop")]))
     assert (answer.content, answer.finish, answer.tools[0].arguments) == ("Let me see", "tool_calls", "{}")
@@ -358,442 +346,3 @@ def test_legacy_functions() -> None:
     assert (answer.function_call, answer.finish) == (["f", "{}"], "function_call")
     [answer] = check(run([parts[0], chunk({}, "stop")], legacy_functions=True))
     assert (answer.function_call, answer.finish) == (["f", "{}"], "function_call")
-
-
-# Choices
-
-
-def test_choices_are_introduced_in_order() -> None:
-    out = run(
-        [
-            chunk({"content": "b"}, index=1),
-            chunk({"content": "a"}, index=0),
-            chunk({}, "stop", 0),
-            chunk({}, "length", 1),
-        ],
-        n=2,
-    )
-    assert [piece["choices"][0]["index"] for piece in out] == [0, 1, 1, 0, 0, 1]
-    assert check(out) == [Answer("a", finish="stop"), Answer("b", finish="length")]
-
-
-def test_several_choices_in_one_chunk_leave_one_by_one() -> None:
-    both = chunk({"content": "a"}, "stop")
-    both["choices"].append({"delta": {"content": "b"}, "finish_reason": "stop"})  # its place tells its index
-    assert check(run([both], n=2)) == [Answer("a", finish="stop"), Answer("b", finish="stop")]
-    both["choices"][1]["index"] = 0  # an upstream that numbers them all alike
-    assert check(run([both], n=2)) == [Answer("a", finish="stop"), Answer("b", finish="stop")]
-
-
-def test_a_choice_that_never_ends_is_an_error() -> None:
-    error = fails([chunk({"content": "a"}, "stop"), chunk({"content": "b"}, index=1)], n=2)
-    assert (error.status, error.code) == (502, "upstream_truncated")
-
-
-@pytest.mark.parametrize("index", [-1, 128, 1 << 70, 0.5, "x", [], {}, True])
-def test_an_index_that_is_none(index: Any) -> None:
-    assert fails([chunk({"content": "a"}, index=index)]).code == "upstream_malformed"
-
-
-def test_an_index_spelled_otherwise() -> None:
-    parts = [
-        chunk({"content": "a"}, index=None),
-        chunk({"content": "b"}, index="0"),
-        chunk({"content": "c"}, "stop", 0.0),
-    ]
-    assert check(run(parts)) == [Answer("abc", finish="stop")]
-
-
-def test_fan_out() -> None:
-    stream = machine(sources=2, n=2)
-    out = stream.feed(chunk({"content": "b"}), 1)
-    out += stream.feed({**chunk({"content": "a"}), "id": "chatcmpl-2"}, 0)
-    out += stream.feed(chunk({}, "stop", usage={**USAGE, "completion_tokens_details": {"reasoning_tokens": 1}}), 1)
-    out += stream.done(1)
-    assert stream.feed(chunk({"content": "late"}), 1) == []
-    assert not stream.finished
-    assert stream.usage is None
-    out += stream.feed(chunk({"content": "c"}, index=3), 0)  # not asked for
-    out += stream.feed(chunk({}, "length", usage={**USAGE, "completion_tokens_details": {"reasoning_tokens": 2}}), 0)
-    out += stream.end(0)
-    assert stream.finished
-    assert check(out) == [Answer("a", finish="length"), Answer("b", finish="stop")]
-    assert stream.usage is not None
-    assert stream.usage["prompt_tokens"] == 3
-    assert stream.usage["completion_tokens"] == 8
-    assert stream.usage["completion_tokens_details"]["reasoning_tokens"] == 3
-
-
-def test_fan_out_with_a_source_that_said_nothing() -> None:
-    stream = machine(sources=2, n=2)
-    stream.feed(chunk({"content": "a"}, "stop"), 0)
-    stream.done(0)
-    with pytest.raises(UpstreamError) as caught:
-        stream.end(1)
-    assert caught.value.code == "upstream_truncated"
-
-
-# Usage
-
-
-@pytest.mark.parametrize(
-    "chunks",
-    [
-        [chunk({"content": "a"}), chunk({}, "stop"), bare(usage=USAGE)],
-        [chunk({"content": "a"}), chunk({}, "stop", usage=USAGE)],
-        [chunk({"content": "a"}, usage={**USAGE, "completion_tokens": 1}), chunk({"content": "b"}, usage={**USAGE, "completion_tokens": 2}), chunk({}, "stop", usage=USAGE)],
-        [chunk({"content": "a"}), bare(usage=USAGE), chunk({}, "stop", usage=None)],
-        [chunk({"content": "a"}), chunk({}, "stop"), {**bare(usage=USAGE), "choices": None}],
-        [chunk({"content": "a"}), chunk({}, "stop"), {"usage": USAGE}],
-        [chunk({"content": "a"}), chunk({}, "stop"), chunk({"role": "assistant", "content": ""}, usage=USAGE)],
-        [chunk({"content": "a"}), chunk({}, "stop", choice={"usage": USAGE})],
-        [chunk({"content": "a"}), chunk({}, "stop", x_groq={"usage": USAGE})],
-    ],
-)  # fmt: skip
-def test_usage_is_noted_wherever_it_comes_and_never_sent(chunks: list[Document]) -> None:
-    stream = machine()
-    out = run(chunks, stream)
-    [answer] = check(out)
-    assert answer.finish == "stop"
-    assert stream.usage is not None
-    assert {key: stream.usage[key] for key in USAGE} == USAGE
-    assert len(out) == 2 + len(answer.content)
-
-
-def test_usage_on_every_chunk_of_the_fast_path() -> None:
-    stream = hold()
-    for count in range(1, 6):
-        [piece] = stream.feed(chunk({"content": "b"}, usage={**USAGE, "completion_tokens": count}))
-        assert "usage" not in piece
-    assert stream.usage is not None
-    assert stream.usage["completion_tokens"] == 5
-
-
-@pytest.mark.parametrize("usage", [None, {}, "x", 5, [], {"prompt_tokens": "x"}])
-def test_usage_that_is_none(usage: Any) -> None:
-    stream = machine()
-    run([chunk({"content": "a"}, usage=usage), chunk({}, "stop"), bare(usage=usage)], stream)
-    assert stream.usage is None
-
-
-def test_texts_are_kept_for_counting() -> None:
-    stream = machine()
-    parts = [{"reasoning": "r"}, {"content": "a"}, {"content": "b"}, {"refusal": "c"}, call("f", "{}")]
-    run([*(chunk(part) for part in parts), chunk({}, "stop")], stream)
-    assert stream.texts == ["r", "a", "b", "c", "f", "{}"]
-
-
-# Extras
-
-
-def test_unknown_fields_travel_at_every_depth() -> None:
-    """A10, on the role chunk, on text (twice: the whole way and the fast one), on the finish."""
-    stream = machine()
-    kinds: list[tuple[Document, str | None]] = [({"role": "assistant", "content": ""}, None), ({"content": "a"}, None), ({"content": "b"}, None), ({"content": "c"}, None)]  # fmt: skip
-    for delta, finish in kinds:
-        [piece] = stream.feed(chunk({**delta, "foo": 1}, finish, choice={"foo": {"x": 2}}, foo=[3]))
-        choice = piece["choices"][0]
-        assert (piece["foo"], choice["foo"], choice["delta"]["foo"]) == ([3], {"x": 2}, 1)
-    [piece] = stream.feed(chunk({}, "stop", choice={"foo": {"x": 2}, "text": ""}, foo=[3]))
-    assert (piece["foo"], piece["choices"][0]["foo"], piece["choices"][0]["text"]) == ([3], {"x": 2}, "")
-
-
-def test_a_delta_extra_beside_a_finish_goes_before_it() -> None:
-    before, finish = hold().feed(chunk({"foo": 1}, "stop"))
-    assert before["choices"][0]["delta"] == {"foo": 1}
-    assert finish["choices"][0]["delta"] == {}
-
-
-def test_an_extra_waits_for_the_next_chunk() -> None:
-    stream = machine()
-    assert (
-        stream.feed({"id": "", "model": "", "object": "", "created": 0, "choices": [], "prompt_filter_results": [1]})
-        == []
-    )
-    role, text = stream.feed(chunk({"content": "a"}))
-    assert role["prompt_filter_results"] == [1]
-    assert "prompt_filter_results" not in text
-    assert stream.feed(bare(late=1)) == []
-    [text] = stream.feed(chunk({"content": "b"}))
-    assert text["late"] == 1
-    [text] = stream.feed(chunk({"content": "b"}))
-    assert "late" not in text
-
-
-def test_an_extra_after_the_end_gets_a_chunk() -> None:
-    stream = hold()
-    stream.feed(chunk({}, "stop"))
-    [note] = stream.feed(bare(late={"x": 1}))
-    assert note["late"] == {"x": 1}
-    assert note["choices"] == [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}]
-    assert stream.feed(bare(late={"x": 1})) == []  # known
-    assert stream.feed(bare(late=None)) == []
-
-
-def test_waiting_extras_do_not_overwrite_each_other() -> None:
-    stream = machine()
-    assert stream.feed(bare(step=1)) == []
-    [role] = stream.feed(bare(step=2))
-    assert role["step"] == 1
-    [text] = stream.feed(chunk({"content": "a"}))
-    assert text["step"] == 2
-    assert stream.feed(bare(step=3)) == []
-    [lone] = stream.feed(bare(step=4))
-    assert (lone["step"], lone["choices"][0]["delta"]) == (3, {})
-    out = stream.feed(chunk({}, "stop"))
-    assert out[0]["step"] == 4
-
-
-def test_an_extra_that_waits_at_the_end_is_sent() -> None:
-    stream = machine(n=2)  # a second choice that never comes
-    stream.feed(chunk({"content": "a"}, "stop"))
-    assert stream.feed(bare(late=1)) == []
-    [note] = stream.done()
-    assert note["late"] == 1
-
-
-def test_a_constant_extra_forces_no_chunk() -> None:
-    """OpenRouter repeats `provider` on empty deltas and on its usage chunk."""
-    stream = machine()
-    stream.feed(chunk({"content": "a"}, provider="P", choice={"native_finish_reason": None, "tag": "t"}))
-    assert stream.feed(chunk({"content": ""}, provider="P", choice={"native_finish_reason": None, "tag": "t"})) == []
-    stream.feed(chunk({}, "stop", provider="P", choice={"native_finish_reason": "STOP", "tag": "t"}))
-    assert (
-        stream.feed(
-            chunk({"content": ""}, usage=USAGE, provider="P", choice={"native_finish_reason": "STOP", "tag": "t"})
-        )
-        == []
-    )
-    assert stream.done() == []
-
-
-def test_annotations_without_a_delta_are_relayed() -> None:
-    stream = hold()
-    note = {"index": 0, "finish_reason": None, "content_filter_results": {"hate": {"filtered": False}}}
-    document = {"id": "", "object": "", "created": 0, "model": "", "choices": [note]}
-    for _ in range(2):
-        [piece] = stream.feed({**document, "choices": [dict(note)]})
-        assert piece["choices"][0]["delta"] == {}
-        assert piece["choices"][0]["content_filter_results"] == {"hate": {"filtered": False}}
-        assert piece["id"] == "chatcmpl-1"
-
-
-# Ends and errors
-
-
-@pytest.mark.parametrize("chunks", [[], [bare(usage=USAGE)], [bare()], [{}], [chunk({"content": "a"})], [chunk({})]])
-def test_an_end_without_a_finish_is_an_error(chunks: list[Document]) -> None:
-    for close in ("done", "end"):
-        stream = machine()
-        for document in chunks:
-            stream.feed(dict(document))
-        with pytest.raises(UpstreamError) as caught:
-            getattr(stream, close)()
-        assert (caught.value.status, caught.value.code) == (502, "upstream_truncated")
-        assert not stream.finished
-
-
-def test_ends_that_are_well() -> None:
-    stream = hold()
-    stream.feed(chunk({}, "stop"))
-    assert not stream.finished
-    assert stream.end() == []
-    assert stream.finished
-    assert stream.done() == []
-    assert stream.feed(chunk({"content": "late"})) == []
-    assert stream.feed({"error": {"message": "late"}}) == []
-
-
-@pytest.mark.parametrize(
-    ("document", "status"),
-    [
-        ({"error": {"message": "m", "code": 400}}, 400),
-        ({"object": "error", "message": "m", "code": 404}, 404),
-        ({**chunk({"content": ""}, "error"), "error": {"message": "m", "code": 429}}, 429),
-        (chunk({}, "error"), 502),
-        (chunk({}, "error", choice={"error": {"message": "m", "code": 503}}), 503),
-        ({"detail": "m"}, 502),
-        ({"error": "m"}, 502),
-    ],
-)
-def test_an_error_inside_the_stream(document: Document, status: int) -> None:
-    for stream in (machine(), hold()):
-        with pytest.raises(UpstreamError) as caught:
-            stream.feed(copy.deepcopy(document))
-        assert caught.value.status == status
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"choices": "x"},
-        {"choices": 5},
-        {"choices": ["x"]},
-        {"choices": [[]]},
-        {"choices": [{"delta": [1]}]},
-        {"choices": [{"delta": 5}]},
-        {"choices": [{"delta": {"tool_calls": ["x"]}}]},
-        {"choices": [{"delta": {"tool_calls": "x"}}]},
-        {"choices": [{"delta": {"function_call": "x"}}]},
-        {"choices": [{"index": 0}] * 129},
-    ],
-)
-def test_what_cannot_be_read(document: Document) -> None:
-    assert fails([document]).code == "upstream_malformed"
-
-
-def test_what_can_be_read_though_it_is_odd() -> None:
-    assert check(run([{"choices": {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}}])) == [
-        Answer("a", finish="stop")
-    ]
-    assert check(run([{"choices": [None, {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}])) == [
-        Answer("a", finish="stop")
-    ]
-
-
-def test_nesting_without_bottom() -> None:
-    deep: Any = "x"
-    for _ in range(2_000):
-        deep = [deep]
-    with pytest.raises(UpstreamError) as caught:
-        machine().feed(chunk({"content": {"type": "thinking", "thinking": deep}}))
-    assert caught.value.code == "upstream_malformed"
-
-
-# Decoding
-
-
-def test_decode() -> None:
-    assert decode(b'{"a":[1,"\xc3\xa9",123456789012345678901234567890]}') == {
-        "a": [1, "é", 123456789012345678901234567890]
-    }
-    assert decode(b'[{"error":{"message":"m"}}]') == {"error": {"message": "m"}}
-    assert decode(b'{"a":' * 100 + b"1" + b"}" * 100)
-    assert decode(b'{"a":[' + b"[],{}," * 500 + b"1]}")
-    assert decode(Named(b'{"type":"ping"}', b"ping")) == {}
-    assert decode(Named(b'{"a":1}', b"chunk")) == {"a": 1}
-    with pytest.raises(UpstreamError) as caught:
-        decode(Named(b'{"message":"m","code":429}', b"error"))
-    assert caught.value.status == 429
-
-
-@pytest.mark.parametrize("payload", [b"{", b"", b"null", b"5", b'"x"', b"[]", b"[1]", b"[{},{}]", b'{"a":NaN}', b"hello", b'{"a":1}}', b"[" * 100_000, b'{"a":' * 50_000, b'{"a":' * 300 + b"1" + b"}" * 300])  # fmt: skip
-def test_decode_refuses(payload: bytes) -> None:
-    with pytest.raises(UpstreamError) as caught:
-        decode(payload)
-    assert (caught.value.code, caught.value.message) == ("upstream_malformed", "The upstream sent a malformed event.")
-
-
-def test_an_event_cut_by_the_end_is_truncated() -> None:
-    with pytest.raises(UpstreamError) as caught:
-        decode(b'{"choices":[{"del', last=True)
-    assert caught.value.code == "upstream_truncated"
-
-
-def test_is_done() -> None:
-    assert is_done(b"[DONE]")
-    assert is_done(b"[DONE] ")
-    assert not is_done(b'{"a":"[DONE]"}')
-
-
-def feed_payloads(stream: ChatStream, *payloads: bytes) -> list[Document]:
-    return [piece for payload in payloads for piece in stream.feed(decode(payload))]
-
-
-def payload(content: bytes, key: bytes = b"content", finish: bytes = b"null") -> bytes:
-    return b'{"choices":[{"index":0,"delta":{"%b":"%b"},"finish_reason":%b}]}' % (key, content, finish)
-
-
-@pytest.mark.parametrize("key", [b"content", b"refusal", b"reasoning_content"])
-@pytest.mark.parametrize(
-    ("pieces", "text"),
-    [
-        ([b"a\\ud83d", b"\\ude00b"], "a😀b"),
-        ([b"\\ud83d", b"\\udc80"], "💀"),
-        ([b"a\\ud83d", b"", b"\\ude00b"], "a😀b"),
-        ([b"a\\ud83d", b"b"], "a\ufffdb"),
-        ([b"a\\ude00", b"b"], "a\ufffdb"),
-        ([b"\\ud83d\\ud83d", b"\\ude00"], "\ufffd😀"),
-        ([b"a\\ud83d"], "a\ufffd"),
-        ([b"\xc3", b"\xa9"], "é"),
-        ([b"x\xf0\x9f", b"\x98", b"\x80y"], "x😀y"),
-        ([b"x\xf0\x9f", b"y"], "x\ufffdy"),
-        ([b"\xff\xfe", b"y"], "\ufffd\ufffdy"),
-        ([b"plain \xe4\xbd\xa0", b"\xe5\xa5\xbd"], "plain 你好"),
-    ],
-)
-def test_characters_cut_in_two(pieces: list[bytes], text: str, key: bytes) -> None:
-    stream = machine()
-    out = feed_payloads(stream, *(payload(piece, key) for piece in pieces), payload(b"", finish=b'"stop"'))
-    [answer] = check(out + stream.done())
-    told = {b"content": answer.content, b"refusal": answer.refusal, b"reasoning_content": answer.reasoning}[key]
-    assert told == text
-
-
-def test_lone_surrogates_elsewhere_become_replacement_characters() -> None:
-    stream = machine()
-    body = rb'{"x\ud800":"\ud800","choices":[{"index":0,"delta":{"content":"a","foo":{"content":"\ud800"}},"finish_reason":"\udfff"}]}'
-    out = feed_payloads(stream, rb'{"choices":[],"waits":"\ud800"}', body)
-    assert out[0]["waits"] == "\ufffd"
-    assert out[0]["x\ufffd"] == "\ufffd"
-    assert out[1]["choices"][0]["delta"]["foo"] == {"content": "\ufffd"}
-    assert out[2]["choices"][0]["native_finish_reason"] == "\ufffd"
-    check(out + stream.done())
-
-
-# The fast path gives what the whole way gives
-
-
-def test_both_ways_agree() -> None:
-    """The same chunks, once with the keys turned round each time so that no two look alike."""
-    parts = [{"content": t} for t in "abcdefgh"]
-    parts[5] = {"role": "assistant", "content": "f", "refusal": None}
-    documents = [chunk(part, foo=1, usage=None, service_tier="x", choice={"bar": n}) for n, part in enumerate(parts)]
-    turned = [dict(reversed(document.items())) if n % 2 else document for n, document in enumerate(documents)]
-    end = chunk({}, "stop")
-    assert run([*documents, end]) == run([*turned, end])
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"index": True},
-        {"index": 0.0},
-        {"index": [0]},
-        {"index": 5},
-        {"delta": None},
-        {"delta": []},
-        {"delta": "text"},
-        {"delta": {"content": ["x"]}},
-        {"delta": {"content": 5}},
-        {"delta": {"content": ""}},
-        {"delta": {"content": "x", "tool_calls": [{"function": {"name": "f"}}]}},
-        {"finish_reason": "stop"},
-        {"logprobs": {"content": [token("x")]}},
-        {"logprobs": {}},
-        {"logprobs": 0},
-    ],
-)
-def test_what_only_looks_like_the_last_chunk_takes_the_whole_way(edit: Document) -> None:
-    def outcome(stream: ChatStream) -> Any:
-        try:
-            return stream.feed(chunk({"content": "x"}, choice=copy.deepcopy(edit)))
-        except UpstreamError as error:
-            return error.code
-
-    warm, cold = hold(), hold()
-    warm.feed(chunk({"content": "b"}))
-    cold.feed(dict(reversed(chunk({"content": "b"}).items())))
-    assert outcome(warm) == outcome(cold)
-
-
-@pytest.mark.parametrize(
-    "choices", [None, [], {}, "x", ["x"], [None], [["index", "delta", "logprobs", "finish_reason"]], 5]
-)
-def test_choices_that_only_look_like_the_last(choices: Any) -> None:
-    stream = hold()
-    stream.feed(chunk({"content": "b"}))
-    try:
-        assert stream.feed({**chunk(), "choices": choices}) == []
-    except UpstreamError as error:
-        assert error.code == "upstream_malformed"

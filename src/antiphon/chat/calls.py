@@ -250,7 +250,7 @@ class LegacyCall:
             raise malformed()
         if self._began and self.called:
             value = {key: item for key, item in value.items() if key != "name"}
-        self._began = self._began or bool(value.get("arguments"))
+        self._began = self._began or value.get("arguments") not in (None, "")
         return self._bare(self._calls.take([{"index": 0, "id": "function_call", "function": value}], lenient=lenient))
 
     def close(self, *, whole: bool) -> list[Document]:
