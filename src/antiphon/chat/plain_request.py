@@ -68,9 +68,9 @@ def with_model(body: bytes, model: str, wanted: bytes) -> bytes | None:
 
     `"model"` in quotes stands for a key or a whole string only. Once in all, it is the key that was read.
     """
-    if body.count(b'"model"') != 1:
-        return None
     at = body.find(b'"model"') + 7
+    if body.find(b'"model"', at) >= 0:
+        return None
     start = body.find(b'"', at) + 1
     name = model.encode()
     end = start + len(name)

@@ -15,7 +15,7 @@ from antiphon.dialects import WriteOptions, Writer
 from antiphon.errors import AntiphonError, RequestError, UpstreamError
 from antiphon.flow import settle
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Change, Document, Order, Upstream
+from antiphon.flow.ports import Change, Document, Upstream
 from antiphon.flow.relay import Gather, Relay, encode, frames
 from antiphon.flow.turn import Attempt, Turn
 from antiphon.routing.plan import plan
@@ -153,8 +153,9 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, re
         receiver = Gather(sources, ready.set_result)
     turn.client.follow(receiver)
     for source in range(sources):
-        order = Order(_encode(_share(document, source) if source else document), turn.headers)
-        receiver.calls.append(upstream.open(order, stream=request.stream, receiver=receiver, source=source))
+        body = _encode(_share(document, source) if source else document)
+        call = upstream.open(body, turn.headers, stream=request.stream, receiver=receiver, source=source)
+        receiver.calls.append(call)
     return receiver
 
 

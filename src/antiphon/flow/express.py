@@ -17,7 +17,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow import settle
 from antiphon.flow.answer import CLIENT_CLOSED
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Order, Upstream
+from antiphon.flow.ports import Upstream
 from antiphon.flow.relay import Gather
 from antiphon.flow.turn import Attempt, Turn
 from antiphon.routing.route import ANY_MODEL, Route, RouteTable
@@ -83,7 +83,7 @@ class Express:
             return False
         turn.route = lane.route
         turn.attempts.append(Attempt(lane.route.targets[0], wanted or asked, self._gateway.clock()))
-        call = lane.upstream.open(Order(body, turn.headers), stream=False, receiver=self.gather, source=0)
+        call = lane.upstream.open(body, turn.headers, stream=False, receiver=self.gather, source=0)
         self.gather.calls.append(call)
         return True
 

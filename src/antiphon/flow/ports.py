@@ -56,14 +56,6 @@ class Change:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One call's request, ready to send."""
-
-    body: bytes
-    headers: Mapping[bytes, bytes]  # the client's; the upstream takes over what decision 17 allows
-
-
 class Upstream(Protocol):
     """A place that answers."""
 
@@ -75,7 +67,10 @@ class Upstream(Protocol):
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
         """The request as this upstream takes it, and what had to change."""
 
-    def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call: ...
+    def open(
+        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+    ) -> Call:
+        """Sends a prepared request. `headers` are the client's; the upstream takes over what decision 17 allows."""
 
 
 class Flow(Protocol):

@@ -16,7 +16,7 @@ import msgspec
 from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Change, Document, Order, Receiver
+from antiphon.flow.ports import Change, Document, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.prepare import prepare, takes_plain
@@ -59,10 +59,12 @@ class HttpUpstream:
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
         return prepare(document, model, self._row, self._lacks, strict=strict)
 
-    def open(self, order: Order, *, stream: bool, receiver: Receiver, source: int) -> Call:
+    def open(
+        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+    ) -> Call:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
-        headers = self._headers + self._taken(order.headers, source)
-        return self._pool.send(b"POST", self._path, headers, order.body, answer)
+        lines = self._headers + self._taken(headers, source)
+        return self._pool.send(b"POST", self._path, lines, body, answer)
 
     async def close(self) -> None:
         await self._pool.close()
