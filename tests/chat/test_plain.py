@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ def answer() -> dict[str, Any]:
         "created": 1_700_000_000,
         "model": "m",
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, **DETAILS},
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, **deepcopy(DETAILS)},
         "system_fingerprint": "fp_1",
     }
 
@@ -94,6 +95,7 @@ EDITS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(NAMES), ODD, 
 
 def edited(document: dict[str, Any], edits: list[Any]) -> dict[str, Any]:
     """Sets or deletes keys at places of the document, where those places exist."""
+    document = deepcopy(document)
     for path, name, value, deletes in edits:
         place: Any = document
         for step in path:

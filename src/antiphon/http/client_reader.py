@@ -20,13 +20,14 @@ class AnswerReader:
         "_max_bytes",
         "_max_count",
         "_repeats",
-        "begun",
         "complete",
         "end",
+        "fresh",
         "headers",
         "interim",
         "keep",
         "on_body",
+        "on_message_begin",
         "parser",
         "pieces",
         "status",
@@ -39,6 +40,9 @@ class AnswerReader:
         self.pieces: list[bytes] = []
         # The parser calls list.append itself: 0.06 us less per chunk than a method of ours.
         self.on_body = self.pieces.append
+        # The same trick for one bit: not empty while the parser stands between two messages.
+        self.fresh = [True]
+        self.on_message_begin = self.fresh.clear
         self.reset(False)
         self.parser: HttpResponseParser | None = HttpResponseParser(self)
         # RFC 9112 §2.2 lets a recipient take a bare LF for a line's end, and old servers pad their chunk sizes.
@@ -47,13 +51,13 @@ class AnswerReader:
     def reset(self, is_head: bool) -> None:
         """Before each request."""
         self._is_head = is_head
-        self._repeats = self.interim = 0
+        self._repeats = 0
+        self.interim = 0
         self.status = 0  # until the final head is complete
         self.headers: dict[bytes, bytes] = {}
-        self.begun = False  # inside a message, or after it
         self.complete = False
         self.end = 0  # once complete: how many of the pieces are this answer's
-        self.keep = False  # the connection may serve again
+        self.keep = False  # the connection may serve again, as far as this answer is concerned
         self.until_eof = False  # the body ends where the connection does
 
     def close(self) -> None:
@@ -61,10 +65,15 @@ class AnswerReader:
         self.parser = None
         self.pieces.clear()
 
-    def on_message_begin(self) -> None:
-        if self.complete:
-            self.keep = False
-        self.begun = True
+    @property
+    def begun(self) -> bool:
+        """Inside the final message, or one that may be it; or after it."""
+        return self.status != 0 or not self.fresh
+
+    @property
+    def reusable(self) -> bool:
+        """Once complete: whether the connection may serve again. Not if more has begun than was asked for."""
+        return self.keep and bool(self.fresh)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.status:
@@ -106,8 +115,7 @@ class AnswerReader:
             self.until_eof = status not in _BODYLESS
 
     def on_message_complete(self) -> None:
-        if not self.status:
-            self.begun = False
-        elif not self.complete:
+        self.fresh.append(True)
+        if self.status and not self.complete:
             self.complete = True
             self.end = len(self.pieces)

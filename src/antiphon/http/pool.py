@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from antiphon.http.call import NOBODY, Call, ClientError, Failure, Sink, Timeouts
+from antiphon.http.call import CONNECTING, NOBODY, READING, WAITING, Call, ClientError, Failure, Sink, Timeouts
 from antiphon.http.client_connection import Connection
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.dial import Dialer
@@ -48,16 +48,15 @@ class Pool:
             ssl_context = default_context()
         self.max_body = max_body
         self.max_header_bytes = max_header_bytes
-        self._max_header_count = max_header_count
         self._max_idle = max_idle
         self._idle_ttl = idle_ttl
         self._log = log
-        self._total = timeouts.total
-        self._waits = {
-            Failure.CONNECT_TIMEOUT: timeouts.connect,
-            Failure.FIRST_BYTE_TIMEOUT: timeouts.first_byte,
-            Failure.IDLE_TIMEOUT: timeouts.idle,
-        }
+        self.max_header_count = max_header_count
+        self.first_byte = timeouts.first_byte
+        self.idle_wait = timeouts.idle
+        self.now = 0.0  # the loop's time at the last tick: exact enough for the longest of waits, and free
+        self._total = timeouts.total + TICK  # from `now`: never early
+        self._waits = {CONNECTING: timeouts.connect, WAITING: timeouts.first_byte, READING: timeouts.idle}
         self._dialer = Dialer(origin, ssl_context, proxy, timeouts.connect)
         self._target, self._prefix = _request_parts(origin, proxy)
         self._idle: list[Connection] = []  # oldest first
@@ -107,17 +106,18 @@ class Pool:
             )
         else:
             request = b"%b %b%b%b%b\r\n" % (method, self._target, path, self._prefix, headers)
-        now = loop.time()
-        call = Call(self, sink, request, method == b"HEAD", now, self._total)
-        self._active.add(call)
         if self._timer is None:
+            self.now = loop.time()
             self._timer = loop.call_later(TICK, self._tick)
+        call = Call(self, sink, request, method == b"HEAD", self.now + self._total)
+        self._active.add(call)
         idle = self._idle
         while idle:
             connection = idle.pop()
-            if connection.transport is not None and not connection.transport.is_closing():
+            transport = connection.transport
+            if transport is not None and not transport.is_closing():
                 call.reused = True
-                connection.begin(call, now)
+                connection.begin(call)
                 return call
         self._dial(call)
         return call
@@ -142,7 +142,7 @@ class Pool:
 
     def _dial(self, call: Call) -> None:
         assert self._loop is not None
-        self.enter(call, Failure.CONNECT_TIMEOUT, self._loop.time())
+        call.enter(CONNECTING, self._loop.time(), self._waits[CONNECTING])
         if self._closed:
             self._loop.call_soon(self.fail, call, Failure.CONNECT, "the pool is closed")
             return
@@ -151,7 +151,7 @@ class Pool:
         call.dial.add_done_callback(self._dials.discard)
 
     async def _connect(self, call: Call) -> None:
-        connection = Connection(self, AnswerReader(self.max_header_bytes, self._max_header_count))
+        connection = Connection(self, AnswerReader(self.max_header_bytes, self.max_header_count))
         try:
             await self._dialer.dial(connection)
         except Exception as error:
@@ -166,7 +166,7 @@ class Pool:
             if connection.transport is None or connection.transport.is_closing():
                 self.fail(call, Failure.RESET, "the connection ended before the request")
             else:
-                connection.begin(call, self.time())
+                connection.begin(call)
 
     def send_again(self, call: Call) -> None:
         """A connection from the idle ones died before it answered: it was stale. Once more, on a fresh one."""
@@ -212,18 +212,15 @@ class Pool:
 
     # Clock
 
-    def enter(self, call: Call, phase: Failure, now: float) -> None:
-        call.enter(phase, now, self._waits[phase])
-
     def restart_clock(self, call: Call) -> None:
-        self.enter(call, call.phase, self.time())
+        call.enter(call.phase, self.time(), self._waits[call.phase])
 
     def hurry(self, call: Call, seconds: float) -> None:
         call.deadline = min(call.deadline, self.time() + seconds)
 
     def _tick(self) -> None:
         assert self._loop is not None
-        now = self._loop.time()
+        self.now = now = self._loop.time()
         for call in [call for call in self._active if call.overdue(now)]:
             failure = Failure.TOTAL_TIMEOUT if now > call.deadline else call.phase
             self.fail(call, failure, f"{self._dialer.origin.label} took too long")
@@ -246,7 +243,7 @@ class Pool:
         if self._closed or len(self._idle) >= self._max_idle:
             connection.abort()
             return
-        connection.since = self.time()
+        connection.since = self.now
         self._idle.append(connection)
 
     def forget(self, connection: Connection) -> None:
