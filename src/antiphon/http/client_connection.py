@@ -7,11 +7,12 @@ after each of them `self.call is call` says whether this answer still matters.
 from __future__ import annotations
 
 import asyncio
+from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 
-from antiphon.http.call import Call, Failure
+from antiphon.http.call import READING, WAITING, Call, Failure
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
+_JSON: Final = b"application/json"
 _UNENCODED: Final = frozenset({b"", b"identity"})
 
 
@@ -34,11 +36,11 @@ class Connection(asyncio.Protocol):
         "_fruitless",
         "_inflater",
         "_opened",
+        "_pieces",
         "_plain",
         "_pool",
         "_reader",
         "_room",
-        "_time",
         "call",
         "since",
         "transport",
@@ -48,7 +50,7 @@ class Connection(asyncio.Protocol):
         self._pool = pool
         self._reader = reader
         self._feed = reader.parser.feed_data if reader.parser is not None else _ignore
-        self._time = pool.time
+        self._pieces = reader.pieces
         self._opened = False  # the head has been handed on
         self._fruitless = 0  # bytes since the last that was body: heads, chunk sizes, trailers are bounded by it
         self._endless = False  # an event stream: unlimited in total
@@ -67,7 +69,7 @@ class Connection(asyncio.Protocol):
         if self._feed is _ignore:  # lost already: start_tls can be that late
             self.connection_lost(None)
 
-    def begin(self, call: Call, now: float) -> None:
+    def begin(self, call: Call) -> None:
         """Send this call's request."""
         assert self.transport is not None
         assert call.request is not None
@@ -79,7 +81,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(call.request)
         if not call.reused:
             call.request = None
-        self._pool.enter(call, Failure.FIRST_BYTE_TIMEOUT, now)
+        self._wait(call, WAITING, self._pool.first_byte)
         if call.paused:
             self.hold()
 
@@ -130,6 +132,11 @@ class Connection(asyncio.Protocol):
     # Reading
 
     def data_received(self, data: bytes) -> None:
+        """One read: at most one on_head, one on_data and one on_end or on_fail, in this order.
+
+        Hot, once per read of every stream: in one piece, and the usual chunk (plain, of an event stream) passes
+        through it in 0.4 us, all calls but the parser's and the sink's avoided.
+        """
         call = self.call
         if call is None:
             self.abort()  # whatever it says, nobody asked
@@ -142,76 +149,73 @@ class Connection(asyncio.Protocol):
         except HttpParserUpgrade:
             fault = "an upgrade nobody asked for"
         try:
-            self._tell(call, len(data), fault)
+            if self._opened:
+                call.heard = True
+            elif not self._open(call, len(data), fault):
+                return
+            pieces, complete = self._pieces, self._reader.complete
+            if complete:
+                del pieces[self._reader.end :]  # the body of an answer nobody asked for
+            if pieces:
+                body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+                pieces.clear()
+                self._fruitless = 0
+                if self._plain or (body := self._admit(call, body)):
+                    call.sink.on_data(body)
+                if self.call is not call:
+                    return
+            else:
+                self._fruitless += len(data)
+            if complete:
+                self._finish(call)
+            elif fault:
+                self._pool.fail(call, Failure.PROTOCOL, fault)
+            elif self._fruitless > self._pool.max_header_bytes:
+                self._pool.fail(call, Failure.TOO_LARGE, "the answer goes on without a body")
         except Exception as error:
             self._pool.blame(call, error)
 
-    def _tell(self, call: Call, size: int, fault: str) -> None:
-        """One read: at most one on_head, one on_data and one on_end or on_fail, in this order."""
-        if self._opened:
-            call.since = self._time()
-        elif not self._open(call, size, fault):
-            return
-        reader = self._reader
-        pieces = reader.pieces
-        if reader.complete:
-            del pieces[reader.end :]  # the body of an answer nobody asked for
-        if pieces:
-            data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            pieces.clear()
-            self._fruitless = 0
-            if not self._plain:
-                data = self._admit(call, data)
-            if data:
-                call.sink.on_data(data)
-            if self.call is not call:
-                return
-        else:
-            self._fruitless += size
-        if reader.complete:
-            self._finish(call)
-        elif fault:
-            self._pool.fail(call, Failure.PROTOCOL, fault)
-        elif self._fruitless > self._pool.max_header_bytes:
-            self._pool.fail(call, Failure.TOO_LARGE, "the answer goes on without a body")
+    def _wait(self, call: Call, phase: Failure, seconds: float) -> None:
+        call.phase = phase
+        call.wait = inf if call.paused else seconds
+        call.heard = True  # the next tick starts the clock
 
     def _open(self, call: Call, size: int, fault: str) -> bool:
         """Before the head is complete. True: it is, the sink has it, and wants more."""
         reader, pool = self._reader, self._pool
         call.request = None  # a byte came: never sent again
         self._fruitless += size
-        # After an interim answer (1xx) the wait for the first byte begins anew.
-        pool.enter(call, Failure.IDLE_TIMEOUT if reader.begun else Failure.FIRST_BYTE_TIMEOUT, self._time())
-        if fault and not reader.status:
+        status = reader.status
+        if status or not reader.fresh:
+            self._wait(call, READING, pool.idle_wait)
+        else:  # after an interim answer (1xx) the wait for the first byte begins anew
+            self._wait(call, WAITING, pool.first_byte)
+        if fault and not status:
             pool.fail(call, Failure.PROTOCOL, fault)
         elif reader.is_over(self._fruitless):
             pool.fail(call, Failure.TOO_LARGE, "the answer's head is over its limit")
-        elif reader.status:
-            return self._hand_on_head(call, size)
+        elif status:
+            headers = reader.headers
+            refusal = self._prepare(call, headers)
+            if refusal is None:
+                self._opened = True
+                self._fruitless = -size  # this read has been counted
+                call.sink.on_head(status, headers)
+                return self.call is call
+            pool.fail(call, *refusal)
         elif reader.interim > MAX_INTERIM:
             pool.fail(call, Failure.PROTOCOL, "too many interim answers")
         return False
 
-    def _hand_on_head(self, call: Call, size: int) -> bool:
-        reader = self._reader
-        headers, reader.headers = reader.headers, {}
-        refusal = self._prepare(call, headers)
-        if refusal is not None:
-            self._pool.fail(call, *refusal)
-            return False
-        self._opened = True
-        self._fruitless = -size  # this read has been counted
-        call.sink.on_head(reader.status, headers)
-        return self.call is call
-
     def _prepare(self, call: Call, headers: dict[bytes, bytes]) -> tuple[Failure, str] | None:
         """How the body is to be taken, from the head; or why it will not be."""
-        self._endless = headers.get(b"content-type", b"").lower().startswith(_EVENT_STREAM)
+        kind = headers.get(b"content-type", b"")
+        self._endless = endless = kind != _JSON and kind.lower().startswith(_EVENT_STREAM)
         self._room = self._pool.max_body
         self._inflater = None
         encoding = headers.get(b"content-encoding")
-        self._plain = self._endless and encoding is None
-        if not self._reader.complete and not self._endless and int(headers.get(b"content-length", b"0")) > self._room:
+        self._plain = endless and encoding is None
+        if not (self._reader.complete or endless) and int(headers.get(b"content-length", b"0")) > self._room:
             return Failure.TOO_LARGE, "the answer's content-length is over the limit"
         if b"transfer-encoding" in headers and headers[b"transfer-encoding"].lower() != b"chunked":
             return Failure.PROTOCOL, "a transfer-encoding other than chunked"

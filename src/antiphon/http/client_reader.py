@@ -17,6 +17,7 @@ _BODYLESS: Final = frozenset({204, 304})
 class AnswerReader:
     __slots__ = (
         "_is_head",
+        "_keep",
         "_max_bytes",
         "_max_count",
         "_repeats",
@@ -25,7 +26,6 @@ class AnswerReader:
         "fresh",
         "headers",
         "interim",
-        "keep",
         "on_body",
         "on_message_begin",
         "parser",
@@ -57,7 +57,7 @@ class AnswerReader:
         self.headers: dict[bytes, bytes] = {}
         self.complete = False
         self.end = 0  # once complete: how many of the pieces are this answer's
-        self.keep = False  # the connection may serve again, as far as this answer is concerned
+        self._keep = False  # as far as this answer is concerned
         self.until_eof = False  # the body ends where the connection does
 
     def close(self) -> None:
@@ -71,9 +71,9 @@ class AnswerReader:
         return self.status != 0 or not self.fresh
 
     @property
-    def reusable(self) -> bool:
-        """Once complete: whether the connection may serve again. Not if more has begun than was asked for."""
-        return self.keep and bool(self.fresh)
+    def keep(self) -> bool:
+        """Once complete: whether the connection may serve again. Not where more has begun than was asked for."""
+        return self._keep and bool(self.fresh)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.status:
@@ -106,11 +106,11 @@ class AnswerReader:
             return
         self.status = status
         headers = self.headers
-        self.keep = parser.should_keep_alive()
+        self._keep = parser.should_keep_alive()
         if b"connection" in headers and parser.get_http_version() == "1.0":
-            self.keep = False
+            self._keep = False
         if self._is_head:
-            self.complete, self.keep = True, False  # the parser cannot be told, and waits for a body
+            self.complete, self._keep = True, False  # the parser cannot be told, and waits for a body
         elif b"content-length" not in headers and b"transfer-encoding" not in headers:
             self.until_eof = status not in _BODYLESS
 
