@@ -15,6 +15,7 @@ KEEPALIVE: Final = b": keep-alive\n\n"
 LIMIT: Final = 16 * 1024 * 1024
 
 _BOM: Final = b"\xef\xbb\xbf"
+_LF: Final = 10
 _PER_LINE: Final = 16  # what holding a line costs beyond its bytes, so that many short ones count too
 
 
@@ -53,13 +54,16 @@ class Decoder:
         self._clean = False  # past it, and between two events
 
     def feed(self, data: bytes) -> list[bytes]:
-        # The usual read is some whole events, each one line of JSON: nothing but slices (0.7 us instead of 1.2).
-        if self._clean and data[-2:] == b"\n\n" and b"\r" not in data and len(data) <= self._limit:
-            blocks = data.split(b"\n\n")
-            blocks.pop()
-            events = [block[6:] for block in blocks if block[:7] == b"data: {" and b"\n" not in block]
-            if len(events) == len(blocks):
-                return events
+        # The usual read is one whole event, one line of JSON: nothing but a slice (0.6 us instead of 1.2).
+        if (
+            self._clean
+            and data.find(b"\n") == len(data) - 2
+            and data[:7] == b"data: {"
+            and data[-1] == _LF
+            and b"\r" not in data
+            and len(data) <= self._limit
+        ):
+            return [data[6:-2]]
         events = self._feed(data)
         self._clean = not (self._tail or self._data or self._name or self._after_cr) and self._started
         return events

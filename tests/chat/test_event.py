@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chat.checker import check
-from chat.machine import machine
 
 from antiphon.chat.event import decode, is_done
 from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
 from antiphon.sse import Named
+from tests.chat.checker import check
+from tests.chat.machine import machine
 
 Document = dict[str, Any]
 

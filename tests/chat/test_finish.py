@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chat.machine import request
 
 from antiphon.chat.finish import FINISH_REASONS, read_finish, settle_finish
 from antiphon.errors import UpstreamError
+from tests.chat.machine import request
 
 
 @pytest.mark.parametrize(

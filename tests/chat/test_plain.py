@@ -31,7 +31,7 @@ DETAILS = {
 
 
 def answer() -> dict[str, Any]:
-    message = {"role": "assistant", "content": "Hi", "refusal": None, "annotations": []}
+    message: dict[str, Any] = {"role": "assistant", "content": "Hi", "refusal": None, "annotations": []}
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
@@ -47,7 +47,7 @@ def request() -> dict[str, Any]:
     return {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5, "max_tokens": 5}
 
 
-ODD = st.sampled_from(
+ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
         None,
         True,
@@ -81,15 +81,16 @@ PATHS = [
     ("messages",),
     ("messages", 0),
 ]
-NAMES = [
-    "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier", "error", "type", "status",
-    "index", "message", "finish_reason", "logprobs", "native_finish_reason", "content_filter_results", "role", "content",
-    "refusal", "annotations", "tool_calls", "function_call", "audio", "reasoning", "reasoning_content", "x_new",
-    "prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "obfuscation", "detail", "base_resp", "success",
-    "messages", "temperature", "top_p", "max_tokens", "max_completion_tokens", "n", "seed", "stop", "user", "stream",
-    "stream_options", "tools", "tool_choice", "response_format", "name", "tool_call_id", "metadata", "top_logprobs",
-    "logit_bias", "frequency_penalty", "presence_penalty", "functions", "modalities", "store", "moderation", "verbosity",
-]  # fmt: skip
+NAMES = """
+id object created model choices usage system_fingerprint service_tier
+error type status index message finish_reason logprobs native_finish_reason
+content_filter_results role content refusal annotations tool_calls function_call audio
+reasoning reasoning_content x_new prompt_tokens completion_tokens total_tokens cached_tokens obfuscation
+detail base_resp success messages temperature top_p max_tokens max_completion_tokens
+n seed stop user stream stream_options tools tool_choice
+response_format name tool_call_id metadata top_logprobs logit_bias frequency_penalty presence_penalty
+functions modalities store moderation verbosity
+""".split()  # noqa: SIM905 - words are easier to read
 EDITS = st.lists(st.tuples(st.sampled_from(PATHS), st.sampled_from(NAMES), ODD, st.booleans()), max_size=3)
 
 
@@ -99,7 +100,7 @@ def edited(document: dict[str, Any], edits: list[Any]) -> dict[str, Any]:
     for path, name, value, deletes in edits:
         place: Any = document
         for step in path:
-            inside = isinstance(place, dict) and step in place or isinstance(place, list) and step == 0 and place
+            inside = (isinstance(place, dict) and step in place) or (isinstance(place, list) and step == 0 and place)
             place = place[step] if inside else None
         if isinstance(place, dict):
             if deletes:
@@ -136,7 +137,7 @@ def test_a_plain_request_is_one_that_parse_takes_unchanged(edits: list[Any]) -> 
     asked = parse(document, strict=False)
     assert document == msgspec.json.decode(body)
     assert (asked.model, asked.stream, asked.n) == (plain.model, False, 1)
-    assert not (asked.include_usage or asked.logprobs or asked.named_tool or asked.legacy_functions)
+    assert not any((asked.include_usage, asked.logprobs, asked.named_tool, asked.legacy_functions))
 
 
 def test_usual_answers_and_requests_are_plain() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chat.checker import Answer, Tool, check
-from chat.machine import STREAMS, machine, play, recording
 
 from antiphon.chat.stream import ChatStream
+from tests.chat.checker import Answer, Tool, check
+from tests.chat.machine import STREAMS, machine, play, recording
 
 Document = dict[str, Any]
 

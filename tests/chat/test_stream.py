@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chat.checker import Answer, check
-from chat.machine import USAGE, call, chunk, deltas, fails, hold, machine, run, token
+
+from tests.chat.checker import Answer, check
+from tests.chat.machine import USAGE, call, chunk, deltas, fails, hold, machine, run, token
 
 Document = dict[str, Any]
 

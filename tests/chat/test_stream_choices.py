@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from chat.checker import Answer, check
-from chat.machine import USAGE, bare, call, chunk, fails, hold, machine, run
 
 from antiphon.errors import UpstreamError
+from tests.chat.checker import Answer, check
+from tests.chat.machine import USAGE, bare, call, chunk, fails, hold, machine, run
 
 Document = dict[str, Any]
 

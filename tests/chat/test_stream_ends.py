@@ -6,11 +6,11 @@ import copy
 from typing import Any
 
 import pytest
-from chat.checker import Answer, check
-from chat.machine import USAGE, bare, chunk, fails, hold, machine, run, token
 
 from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
+from tests.chat.checker import Answer, check
+from tests.chat.machine import USAGE, bare, chunk, fails, hold, machine, run, token
 
 Document = dict[str, Any]
 

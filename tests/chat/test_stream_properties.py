@@ -7,14 +7,14 @@ import json
 from typing import Any
 
 import msgspec
-from chat.checker import check
-from chat.machine import machine, play
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.chat.stream import ChatStream, decode
 from antiphon.errors import UpstreamError
 from antiphon.sse import frame
+from tests.chat.checker import check
+from tests.chat.machine import machine, play
 
 Document = dict[str, Any]
 

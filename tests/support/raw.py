@@ -30,7 +30,8 @@ class Answer:
             if event.startswith(":"):
                 continue
             assert event.startswith("data: "), event
-            assert "\n" not in event and "\r" not in event, event
+            assert "\n" not in event, event
+            assert "\r" not in event, event
             out.append(event[6:])
         return out
 
@@ -38,7 +39,7 @@ class Answer:
     def chunks(self) -> list[Any]:
         """Every chunk; the stream must end with one [DONE]."""
         payloads = self.payloads
-        assert payloads[-1] == "[DONE]" and payloads.count("[DONE]") == 1, payloads
+        assert payloads.index("[DONE]") == len(payloads) - 1, payloads
         return [json.loads(payload) for payload in payloads[:-1]]
 
 

@@ -60,9 +60,7 @@ async def test_leaving_closes_the_upstream(start: Start) -> None:
     wire = await connect(running.port)
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
     await wire.send(request("POST", "/v1/chat/completions", body))
-    async with asyncio.timeout(5):
-        while not upstream.requests:
-            await asyncio.sleep(0.01)
+    await asyncio.wait_for(upstream.received(), 5)
     wire.close()
     await asyncio.wait_for(upstream.requests[0].closed.wait(), 1)
 

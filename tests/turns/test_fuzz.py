@@ -35,8 +35,11 @@ ODD: list[Any] = [
     "error",
     "stop",
 ]
-KEYS = ["id", "created", "model", "choices", "usage", "error", "index", "delta", "content", "role", "tool_calls", "finish_reason",
-        "logprobs", "function", "arguments", "name", "message", "object", "x_new", "refusal", "audio"]  # fmt: skip
+KEYS = """
+id created model choices usage error index delta
+content role tool_calls finish_reason logprobs function arguments name
+message object x_new refusal audio
+""".split()  # noqa: SIM905 - words are easier to read
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:

@@ -21,9 +21,7 @@ async def ask(port: int, *, stream: bool, **more: object) -> Wire:
 
 
 async def first_request(upstream: ScriptedUpstream, count: int = 1) -> None:
-    async with asyncio.timeout(5):
-        while len(upstream.requests) < count:
-            await asyncio.sleep(0.01)
+    await asyncio.wait_for(upstream.received(count), 5)
 
 
 @pytest.mark.parametrize("how", ["close", "reset"])

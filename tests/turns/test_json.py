@@ -136,7 +136,14 @@ async def test_n_is_fanned_out_where_the_upstream_lacks_it(start: Start) -> None
 
 
 async def test_models_come_from_the_routes(start: Start) -> None:
-    more = '[[route]]\nmodel = "org/a:b"\ntargets = [{ upstream = "up" }]\n[[route]]\nmodel = "*"\ntargets = [{ upstream = "up" }]'
+    more = """
+[[route]]
+model = "org/a:b"
+targets = [{ upstream = "up" }]
+[[route]]
+model = "*"
+targets = [{ upstream = "up" }]
+"""
     running, _ = await start(more=more)
     listed = await running.get("/v1/models")
     assert listed.json["object"] == "list"

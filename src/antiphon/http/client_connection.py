@@ -81,8 +81,11 @@ class Connection(asyncio.Protocol):
         self.transport.write(call.request)
         if not call.reused:
             call.request = None
-        self._wait(call, WAITING, self._pool.first_byte)
+        call.phase = WAITING
+        call.wait = self._pool.first_byte
+        call.heard = True  # the next tick starts the clock
         if call.paused:
+            call.wait = inf
             self.hold()
 
     def hold(self) -> None:
@@ -175,21 +178,17 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._pool.blame(call, error)
 
-    def _wait(self, call: Call, phase: Failure, seconds: float) -> None:
-        call.phase = phase
-        call.wait = inf if call.paused else seconds
-        call.heard = True  # the next tick starts the clock
-
     def _open(self, call: Call, size: int, fault: str) -> bool:
         """Before the head is complete. True: it is, the sink has it, and wants more."""
         reader, pool = self._reader, self._pool
         call.request = None  # a byte came: never sent again
         self._fruitless += size
         status = reader.status
-        if status or not reader.fresh:
-            self._wait(call, READING, pool.idle_wait)
-        else:  # after an interim answer (1xx) the wait for the first byte begins anew
-            self._wait(call, WAITING, pool.first_byte)
+        begun = status or not reader.fresh
+        call.phase = READING if begun else WAITING  # after an interim answer (1xx) the first byte is awaited anew
+        if not call.paused:
+            call.wait = pool.idle_wait if begun else pool.first_byte
+        call.heard = True
         if fault and not status:
             pool.fail(call, Failure.PROTOCOL, fault)
         elif reader.is_over(self._fruitless):

@@ -66,11 +66,6 @@ class AnswerReader:
         self.pieces.clear()
 
     @property
-    def begun(self) -> bool:
-        """Inside the final message, or one that may be it; or after it."""
-        return self.status != 0 or not self.fresh
-
-    @property
     def keep(self) -> bool:
         """Once complete: whether the connection may serve again. Not where more has begun than was asked for."""
         return self._keep and bool(self.fresh)
@@ -116,6 +111,8 @@ class AnswerReader:
 
     def on_message_complete(self) -> None:
         self.fresh.append(True)
-        if self.status and not self.complete:
+        if self.complete:
+            self._keep = False  # a second answer
+        elif self.status:
             self.complete = True
             self.end = len(self.pieces)

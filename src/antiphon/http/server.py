@@ -36,6 +36,7 @@ class Server:
     ) -> None:
         self.handler = handler
         self.limits = limits
+        self.keepalive = limits.keepalive
         self.log = log or self._report
         self.draining = False
         self.now = 0.0  # the loop's time at the last tick: exact enough for idle connections, and free

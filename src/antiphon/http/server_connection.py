@@ -121,9 +121,9 @@ class ServerConnection(asyncio.Protocol):
         if len(data) > PIECE or self._mode is not OPEN or self._held is not None:
             self._feed_in_pieces(data)
             return
-        reader = self._reader  # as in _feed, without the call
+        reader = self._reader
         try:
-            reader.feed(data)
+            reader.take(data)
         except Refusal as refusal:
             self._refuse(refusal)
             return
@@ -200,11 +200,16 @@ class ServerConnection(asyncio.Protocol):
         self.deadline = inf
         self._wait = IDLE
         self._owes_continue = False
-        exchange = Exchange(self, request, self.server.clock())
-        if self._exchange is None and not self._queue and self.stall == inf:
-            self._run(exchange)
-        else:
+        server = self.server
+        exchange = Exchange(self, request, server.clock())
+        if self._exchange is not None or self._queue or self.stall != inf:
             self._enqueue(exchange)
+            return
+        self._exchange = exchange
+        try:
+            server.handler(exchange)
+        except Exception as error:
+            self._apologise(exchange, error)
 
     def _on_expect(self) -> None:
         if self._exchange is None and not self._queue:
@@ -246,26 +251,31 @@ class ServerConnection(asyncio.Protocol):
         try:
             self.server.handler(exchange)
         except Exception as error:
-            self.server.log(error)
-            if exchange.closed:
-                return
-            if exchange.status:
-                exchange.abort()
-            else:
-                refusal = Refusal(500, "The server had an error while processing your request.")
-                exchange.respond(500, *self.server.render(refusal, exchange.request))
+            self._apologise(exchange, error)
+
+    def _apologise(self, exchange: Exchange, error: Exception) -> None:
+        """The handler raised."""
+        self.server.log(error)
+        if exchange.closed:
+            return
+        if exchange.status:
+            exchange.abort()
+        else:
+            refusal = Refusal(500, "The server had an error while processing your request.")
+            exchange.respond(500, *self.server.render(refusal, exchange.request))
 
     def release(self, keep: bool) -> None:
         """The running exchange is finished."""
         self._exchange = None
+        server = self.server
         if not keep:
             # More may be on its way than we read, and closing at once could then destroy the answer. In TLS our side
             # cannot be closed alone, and a client may wait for the end of the connection.
             self._hang_up(linger=self.transport.can_write_eof())
-        elif self._queue or self._refusal is not None or self._owes_continue or self.server.draining:
-            self.server.soon(self._proceed)
+        elif self._queue or self._refusal is not None or self._owes_continue or server.draining:
+            server.soon(self._proceed)
         elif self._wait is IDLE:
-            self.deadline = self.server.now + self.server.limits.keepalive
+            self.deadline = server.now + server.keepalive
 
     def _proceed(self) -> None:
         """After an answer: the next request, or the refusal, or whatever else had to wait for its turn."""
@@ -289,7 +299,7 @@ class ServerConnection(asyncio.Protocol):
         if self.server.draining:
             self._hang_up(linger=self.transport.can_write_eof())
         else:
-            self.deadline = self.server.now + self.server.limits.keepalive
+            self.deadline = self.server.now + self.server.keepalive
 
     def _refuse(self, refusal: Refusal) -> None:
         """Read no further; answer in order, then close."""

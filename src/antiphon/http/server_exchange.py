@@ -25,10 +25,12 @@ KEEP_ALIVE: Final = b"connection: keep-alive\r\n\r\n"  # HTTP/1.0 closes unless 
 
 class Exchange:
     __slots__ = (
-        "_chunked",
+        "_chunking",
         "_connection",
+        "_cuttable",
         "_keep",
         "_mute",
+        "_transport",
         "closed",
         "on_lost",
         "on_pause",
@@ -46,6 +48,7 @@ class Exchange:
         self.status = 0  # until answered
         self.sent = 0  # bytes of the body
         self.closed = False
+        self._chunking = False  # started, not closed, and the body goes out in chunks
         self.on_lost: Callable[[], None] | None = None
         self.on_pause: Callable[[], None] | None = None
         self.on_resume: Callable[[], None] | None = None
@@ -86,35 +89,40 @@ class Exchange:
             return
         if self.status:
             raise RuntimeError("the exchange has been answered already")
-        request = self.request
+        request, connection = self.request, self._connection
         self.status = status
         self._mute = request.method == b"HEAD" or status in BODILESS
-        self._chunked = not (self._mute or request.http10)
+        self._chunking = self._cuttable = not (self._mute or request.http10)
         # To an HTTP/1.0 client only the end of the connection can end the body.
-        keep = request.keep_alive and self._connection.may_keep() and (self._mute or not request.http10)
+        keep = request.keep_alive and connection.may_keep() and (self._mute or not request.http10)
         self._keep = keep
-        framing = b"transfer-encoding: chunked\r\n" if self._chunked else b""
+        self._transport = connection.transport
+        framing = b"transfer-encoding: chunked\r\n" if self._chunking else b""
         tail = (KEEP_ALIVE if request.http10 else END) if keep else CLOSE
-        self._connection.transport.write(b"%b%b%b%b" % (status_line(status), headers, framing, tail))
+        self._transport.write(b"%b%b%b%b" % (status_line(status), headers, framing, tail))
 
     def write(self, data: bytes) -> None:
-        if self.closed or not data:  # an empty chunk would end the body
-            return
+        if self._chunking and data:  # an empty chunk would end the body
+            size = len(data)
+            self.sent += size
+            self._transport.write(b"%x\r\n%b\r\n" % (size, data))
+        elif not self.closed and data:
+            self._write_plain(data)
+
+    def _write_plain(self, data: bytes) -> None:
         if not self.status:
             raise RuntimeError("the answer has not been started")
         self.sent += len(data)
-        if self._chunked:
-            self._connection.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        elif not self._mute:
-            self._connection.transport.write(data)
+        if not self._mute:
+            self._transport.write(data)
 
     def finish(self) -> None:
         if self.closed:
             return
         if not self.status:
             raise RuntimeError("the answer has not been started")
-        if self._chunked:
-            self._connection.transport.write(b"0\r\n\r\n")
+        if self._chunking:
+            self._transport.write(b"0\r\n\r\n")
         self._forget()
         self._connection.release(self._keep)
 
@@ -123,10 +131,11 @@ class Exchange:
         if self.closed:
             return
         self._forget()
-        self._connection.cut_short(flush=self.status != 0 and self._chunked)
+        self._connection.cut_short(flush=self.status != 0 and self._cuttable)
 
     def _forget(self) -> None:
         self.closed = True
+        self._chunking = False
         self.on_lost = self.on_pause = self.on_resume = None
 
     # For the connection

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from antiphon.http.request import Refusal, Request, split_target
 from antiphon.http.server_inflate import Inflater, inflater_for
+from antiphon.http.server_known import KnownHead, know
 from antiphon.http.server_limits import Limits
 from antiphon.http.server_rules import (
     check_expect,
@@ -21,6 +23,8 @@ from antiphon.http.server_rules import (
     head_size,
     refusal_for,
 )
+
+MISSES: Final = 8  # heads learnt in vain, one after another, before a connection's are no longer learnt
 
 
 class RequestReader:
@@ -31,16 +35,21 @@ class RequestReader:
         "_deliver",
         "_detour",
         "_expect",
+        "_fresh",
         "_headers",
         "_host",
         "_inflater",
+        "_known",
         "_limits",
+        "_misses",
         "_parser",
         "_repeats",
         "_target",
+        "_whole",
         "barred",
         "ended",
         "fed",
+        "on_message_begin",
         "request",
     )
 
@@ -48,7 +57,13 @@ class RequestReader:
         self._limits = limits
         self._deliver = deliver
         self._expect = expect  # the client waits for 100 Continue
+        # Not empty while the parser stands between two requests. It calls list.clear itself: quicker than one of ours.
+        self._fresh = [True]
+        self.on_message_begin = self._fresh.clear
         self._parser = HttpRequestParser(self)
+        self._known: KnownHead | None = None
+        self._misses = 0
+        self._whole = b""  # a read that began between two requests: it may show a whole head
         self._target = b""
         self._headers: dict[bytes, bytes] = {}
         self._host = b""
@@ -63,6 +78,22 @@ class RequestReader:
         self.fed = 0
         self.request: Request | None = None
 
+    def take(self, data: bytes) -> None:
+        """feed(), for what was read at once. A request whose head is known needs no parser: 0.8 us instead of 3."""
+        known = self._known
+        if known is not None and self._fresh:
+            size = len(data) - known.size
+            head = b"%b%d%b" % (known.before, size, known.after)
+            # The right length too: a size with more digits than before would leave another size for the body.
+            if len(head) == known.size and data.startswith(head) and size <= self._limits.max_body:
+                self._misses = 1
+                headers = known.headers.copy()
+                headers[b"content-length"] = b"%d" % size
+                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[known.size :]))
+                return
+        self._whole = data if self._fresh and self._misses < MISSES else b""
+        self.feed(data)
+
     def feed(self, data: bytes | memoryview) -> None:
         self.fed += len(data)
         try:
@@ -72,6 +103,7 @@ class RequestReader:
         except HttpParserError as error:
             if not self.ended:  # what follows a last request is nobody's
                 self.ended = True
+                self._known = None
                 # Only where this piece is the first of its request does it show the request line.
                 raise refusal_for(error, data if self.fed == len(data) else b"") from None
         if self.fed:
@@ -94,7 +126,8 @@ class RequestReader:
         """Drop the parser, which holds us as we hold it, and what was read."""
         self.ended = True
         self.request = None
-        self._body = b""
+        self._body = self._whole = b""
+        self._known = None
         self._parser = None  # type: ignore[assignment]  # nothing is fed any more
 
     # httptools' callbacks. What they raise comes out of feed_data.
@@ -161,6 +194,7 @@ class RequestReader:
             raise Refusal(413, f"The request body is larger than {self._limits.max_body} bytes.")
 
     def on_message_complete(self) -> None:
+        self._fresh.append(True)
         request = self.request
         if request is None or self._detour:
             return
@@ -172,11 +206,22 @@ class RequestReader:
             self._body = b""
         if self._headers:
             self._headers = {}
+        if self._whole:
+            self._learn(request)
         self._repeats = 0
         self.request = None
         self.fed = 0
         self.ended = not request.keep_alive
         self._deliver(request)
+
+    def _learn(self, request: Request) -> None:
+        """Not from a connection's first request, as most have no second; nor from heads that differ every time."""
+        data, self._whole = self._whole, b""
+        self._misses += 1
+        if self._misses == MISSES:
+            self._known = None
+        elif self._misses > 1:
+            self._known = None if self._repeats else know(data, request)
 
     def _repeat(self, name: bytes, value: bytes) -> None:
         self._repeats += 1

@@ -31,6 +31,7 @@ class ScriptedUpstream:
         self._server: asyncio.Server | None = None
         self._unix: str | None = None
         self._connections: set[Connection] = set()
+        self._arrived = asyncio.Event()
 
     async def start(self, unix: str | None = None) -> str:
         """Listens on a unix socket or a free loopback port; returns the URL to give an OpenAI client."""
@@ -57,12 +58,20 @@ class ScriptedUpstream:
             with suppress(FileNotFoundError):  # newer Pythons remove it themselves
                 os.unlink(self._unix)
 
+    async def received(self, count: int = 1) -> list[Received]:
+        """Waits until so many requests have come; for scripts only."""
+        while len(self.requests) < count:
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self.requests
+
     def _connect(self) -> Connection:
         return Connection(self._receive, self._connections, keeps=self._keeps)
 
     def _receive(self, request: Received) -> Script:
         if self._keeps:
             self.requests.append(request)
+            self._arrived.set()
         return self._answerer(request)
 
 
