@@ -111,7 +111,11 @@ async def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
         await gateway.said("was killed by SIGKILL")
         # The sockets are the supervisor's: a connection made meanwhile waits for the next worker.
         assert (await call(gateway.port, "GET", "/healthz")).status == 200
-        assert not set(before) & set(gateway.workers())
+        after = gateway.workers()
+        assert not set(before) & set(after)
+        for _ in range(20):
+            assert (await call(gateway.port, "GET", "/healthz")).status == 200
+        assert gateway.workers() == after, "the replacements did not last"
     await upstream.stop()
 
 

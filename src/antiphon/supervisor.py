@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import socket
 import sys
@@ -56,6 +57,7 @@ class Place:
     born: float = 0.0
     deaths: int = 0  # in a row
     due: float | None = None  # when to start the next process
+    ready: int = -1  # the pipe on which the process says that it is ready
 
 
 @dataclass(slots=True)
@@ -71,8 +73,9 @@ class Supervisor:
         self._born = int(time.time())
         self._life = os.pipe()
         self.places = [Place(sockets) for sockets in self.sockets]
-        pipes = [self._start(place) for place in self.places]
-        if not self._wait_ready(pipes):
+        for place in self.places:
+            self._start(place)
+        if not self._wait_ready():
             self._signal(signal.SIGKILL)
             _say("antiphon: a worker did not start; see the error above")
             return 1
@@ -90,13 +93,12 @@ class Supervisor:
             else:
                 self._restart()
 
-    def _wait_ready(self, pipes: list[int]) -> bool:
+    def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
-        for pipe in pipes:
-            os.set_blocking(pipe, True)
-            if time.monotonic() > deadline or os.read(pipe, 1) != b"1":
+        for place in self.places:
+            heard, _, _ = select.select([place.ready], [], [], max(0.0, deadline - time.monotonic()))
+            if not heard or os.read(place.ready, 1) != b"1":
                 return False
-            os.close(pipe)
         return True
 
     def _patience(self) -> float:
@@ -137,6 +139,7 @@ class Supervisor:
 
     def _died(self, place: Place, status: int) -> None:
         pid, place.pid = place.pid, 0
+        os.close(place.ready)
         if self.draining is not None:
             return
         now = time.monotonic()
@@ -152,21 +155,21 @@ class Supervisor:
         for place in self.places:
             if place.due is not None and place.due <= now:
                 place.due = None
-                os.close(self._start(place))
+                self._start(place)
 
-    def _start(self, place: Place) -> int:
-        """Forks a worker; returns the pipe on which it says that it is ready."""
-        ready, told = os.pipe()
+    def _start(self, place: Place) -> None:
+        """Forks a worker."""
+        place.ready, told = os.pipe()
         place.born = time.monotonic()
         sys.stdout.flush()
         sys.stderr.flush()
         place.pid = os.fork()
         if place.pid:
             os.close(told)
-            return ready
+            return
         status = 1
         try:
-            os.close(ready)
+            os.close(place.ready)
             self._become_worker(place, told)
             status = 0
         except BaseException:

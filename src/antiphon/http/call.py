@@ -119,6 +119,7 @@ class Call:
         self.wait = inf if self.paused and phase is not CONNECTING else wait
 
     def overdue(self, now: float) -> bool:
+        """For the tick."""
         if self.heard:
             self.heard = False
             self.since = now

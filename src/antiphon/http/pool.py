@@ -243,7 +243,7 @@ class Pool:
         if self._closed or len(self._idle) >= self._max_idle:
             connection.abort()
             return
-        connection.since = self.now
+        connection.since = self.now  # up to a tick ago: it may be closed that much early
         self._idle.append(connection)
 
     def forget(self, connection: Connection) -> None:
