@@ -132,7 +132,7 @@ def test_upstream(tmp_path: Path, line: str, message: str) -> None:
     assert "sk-live" not in told[0]
 
 
-@pytest.mark.parametrize("protocol", ["azure", "anthropic", "gemini"])
+@pytest.mark.parametrize("protocol", ["anthropic", "gemini"])
 def test_protocols_of_later_versions(tmp_path: Path, protocol: str) -> None:
     text = f'[[upstream]]\nname = "a"\nprotocol = "{protocol}"\nurl = "https://x"\n{ROUTE}'
     message = f"'protocol' is '{protocol}', which is not supported by this version yet"

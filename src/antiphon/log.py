@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import time
 import traceback
 from typing import Any
@@ -29,6 +30,7 @@ class LogFile:
             self._fd = os.open(where, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
         self._lines: list[bytes] = []
         self._waiting = False
+        self._dropped = 0
 
     @property
     def on(self) -> bool:
@@ -44,15 +46,40 @@ class LogFile:
 
     def flush(self) -> None:
         self._waiting = False
-        if not self._lines:
+        lines, self._lines = self._lines, []
+        if not lines:
             return
-        data = b"\n".join(self._lines) + b"\n"
-        self._lines.clear()
-        while data:
+        if self._dropped:
+            lines.insert(0, encode({"log": "error", "message": f"{self._dropped} log lines were lost"}))
+        lost = put(self._fd, lines)
+        self._dropped = 0 if not lost else self._dropped + lost
+
+
+def put(fd: int, lines: list[bytes]) -> int:
+    """Writes what can be written without waiting; returns how many lines were not.
+
+    A reader that stops reading its pipe, a full disk or a closed descriptor must not stop traffic. A pipe that is
+    writable takes PIPE_BUF bytes at once (POSIX); the descriptor is shared with others, so it stays a blocking one.
+    """
+    ready = select.poll()
+    ready.register(fd, select.POLLOUT)
+    at = 0
+    while at < len(lines):
+        size = len(lines[at]) + 1
+        end = at + 1
+        while end < len(lines) and size + len(lines[end]) + 1 <= select.PIPE_BUF:
+            size += len(lines[end]) + 1
+            end += 1
+        data = b"\n".join(lines[at:end]) + b"\n"
+        for start in range(0, len(data), select.PIPE_BUF):
             try:
-                data = data[os.write(self._fd, data) :]
-            except OSError:  # a full disk or a closed pipe must not stop traffic
-                return
+                if not any(event & select.POLLOUT for _, event in ready.poll(0)):
+                    return len(lines) - at
+                os.write(fd, data[start : start + select.PIPE_BUF])
+            except OSError:
+                return len(lines) - at
+        at = end
+    return 0
 
 
 class Log:

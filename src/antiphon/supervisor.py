@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from antiphon import worker
 from antiphon.banner import banner
 from antiphon.listen import open_sockets, remove_socket
+from antiphon.log import put
 from antiphon.settings import Settings
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -38,7 +40,8 @@ def run(settings: Settings) -> int:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
         return 1
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    return Supervisor(settings, sockets).run()
+    with tempfile.TemporaryDirectory(prefix="antiphon-") as room:
+        return Supervisor(settings, sockets, room).run()
 
 
 def raise_descriptor_limit() -> None:
@@ -64,6 +67,7 @@ class Place:
 class Supervisor:
     settings: Settings
     sockets: list[list[socket.socket]]
+    room: str  # a private directory for the sockets that workers open among themselves
     places: list[Place] = field(default_factory=list)
     draining: float | None = None  # the time at which patience ends
     _born: int = 0
@@ -187,8 +191,9 @@ class Supervisor:
                 for sock in other.sockets:
                     if sock not in place.sockets:
                         sock.close()
-        worker.run(self.settings, place.sockets, born=self._born, ready=told, life=self._life[0])
+        worker.run(self.settings, place.sockets, self.room, born=self._born, ready=told, life=self._life[0])
 
 
 def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    """On stderr, unless nobody reads it: the supervisor must not wait for that."""
+    put(sys.stderr.fileno(), [line.encode()])

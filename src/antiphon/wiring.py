@@ -59,7 +59,7 @@ async def build(settings: Settings, *, born: int, room: str, ready: Callable[[],
         url = upstream.url
         if url is None:
             scripted[upstream.name] = ScriptedUpstream()
-            url = await scripted[upstream.name].start(unix=f"{room}/{len(scripted)}.sock")
+            url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
         upstreams[upstream.name] = _upstream(upstream, url, log)
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
@@ -162,4 +162,5 @@ def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOption
         for name in gateway.routes.names()
     ]
     server = settings.server
-    return DoorOptions(server.dialect, server.strict, tuple(models), max(1, round(server.keepalive_comment)))
+    silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
+    return DoorOptions(server.dialect, server.strict, tuple(models), max(1, round(silence)))

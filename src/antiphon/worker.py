@@ -8,38 +8,41 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 
 import uvloop
 
 from antiphon import wiring
 from antiphon.settings import Settings
 
+LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
-def run(settings: Settings, sockets: list[socket.socket], *, born: int, ready: int, life: int) -> None:
+
+def run(settings: Settings, sockets: list[socket.socket], room: str, *, born: int, ready: int, life: int) -> None:
     """`ready`: a pipe to say so once; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, born, ready, life))
+    uvloop.run(_serve(settings, sockets, room, born, ready, life))
 
 
-async def _serve(settings: Settings, sockets: list[socket.socket], born: int, ready: int, life: int) -> None:
+async def _serve(settings: Settings, sockets: list[socket.socket], room: str, born: int, ready: int, life: int) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
 
     def why_not() -> str | None:
         return "draining" if stopping.is_set() else None
 
-    with tempfile.TemporaryDirectory(prefix="antiphon-") as room:
-        worker = await wiring.build(settings, born=born, room=room, ready=why_not)
-        await worker.server.start(sockets, wiring.server_tls(settings.server))
-        loop.add_signal_handler(signal.SIGTERM, stopping.set)
-        loop.add_reader(life, stopping.set)
-        _settle_memory()
-        os.write(ready, b"1")
-        os.close(ready)
-        await stopping.wait()
-        loop.remove_reader(life)
-        await worker.server.drain(settings.server.drain)
-        await worker.close()
+    worker = await wiring.build(settings, born=born, room=room, ready=why_not)
+    await worker.server.start(sockets, wiring.server_tls(settings.server))
+    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    loop.add_reader(life, stopping.set)
+    _settle_memory()
+    os.write(ready, b"1")
+    os.close(ready)
+    await stopping.wait()
+    loop.remove_reader(life)
+    drain = settings.server.drain
+    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.door.give_up)
+    await worker.server.drain(drain)
+    last_words.cancel()
+    await worker.close()
     sys.stdout.flush()
 
 

@@ -83,4 +83,19 @@ def read_plain(body: bytes) -> PlainAnswer | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     usage = answer.usage
-    return answer if usage.total_tokens == usage.prompt_tokens + usage.completion_tokens else None
+    if usage.total_tokens != usage.prompt_tokens + usage.completion_tokens:
+        return None
+    if usage.completion_tokens_details.reasoning_tokens > usage.completion_tokens:
+        return None
+    return answer if _is_utf8(body) else None
+
+
+def _is_utf8(body: bytes) -> bool:
+    """msgspec checks the strings it reads, not those it skips."""
+    if body.isascii():
+        return True
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

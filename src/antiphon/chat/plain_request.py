@@ -1,37 +1,27 @@
 """Requests that need no second look: a model, messages of plain text, and the usual numbers, for a whole answer.
 
 Read here with types, in C: 1 us instead of the 4 us of decoding, checking, rewriting and encoding a document. The types
-are narrow: they take nothing that `request.parse` would refuse or edit, and every field that needs a thought is absent.
-Unknown keys travel, as always: they are part of the bytes.
+are narrow: they take nothing that `request.parse` would refuse or edit, and no other field at all (what msgspec skips,
+it does not check). Nor may a key stand twice: an upstream could read the other one than we did.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-
-from antiphon.chat.fields import FIELDS
-from antiphon.chat.plain_answer import ABSENT, Absent
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)] | None
 Limit = Annotated[int, Meta(ge=1, le=2**62)] | None
 
 
-class PlainMessage(Struct, gc=False):
+class PlainMessage(Struct, gc=False, forbid_unknown_fields=True):
     role: Literal["system", "developer", "user", "assistant"]
     content: str
-    name: Absent = ABSENT
-    refusal: Absent = ABSENT
-    audio: Absent = ABSENT
-    function_call: Absent = ABSENT
-    tool_calls: Absent = ABSENT
-    tool_call_id: Absent = ABSENT
-    annotations: Absent = ABSENT
 
 
-class PlainRequest(Struct, gc=False):
+class PlainRequest(Struct, gc=False, forbid_unknown_fields=True):
     model: Annotated[str, Meta(min_length=1)]
     messages: Annotated[list[PlainMessage], Meta(min_length=1)]
     stream: Literal[False] | None = None
@@ -46,21 +36,20 @@ class PlainRequest(Struct, gc=False):
     user: str | None = None
 
 
-def _narrowed() -> type[PlainRequest]:
-    """Every other field that `request` knows must be absent."""
-    rest = [(name, Absent, ABSENT) for name in FIELDS if name not in PlainRequest.__struct_fields__]
-    return cast(type[PlainRequest], msgspec.defstruct("NarrowRequest", rest, bases=(PlainRequest,), gc=False))
-
-
-_decoder: Final = msgspec.json.Decoder(_narrowed())
+_decoder: Final = msgspec.json.Decoder(PlainRequest)
 
 
 def read_plain(body: bytes) -> PlainRequest | None:
     """None: not plain. It may still be a good request; that is for `request` to say."""
     try:
-        return _decoder.decode(body)
+        asked = _decoder.decode(body)
     except (ValueError, RecursionError):
         return None
+    messages = len(asked.messages)
+    # A key in its quotes stands for itself, or for a string that says just that; either way it is seldom.
+    if body.count(b'"content"') != messages or body.count(b'"role"') != messages or body.count(b'"messages"') != 1:
+        return None
+    return asked
 
 
 def with_model(body: bytes, model: str, wanted: bytes) -> bytes | None:

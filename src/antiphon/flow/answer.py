@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
-from antiphon.chat.completion import conform
+from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.request import NOT_JSON
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
@@ -33,10 +33,11 @@ async def answer(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | 
         if turn.request.stream:
             status = await _stream(turn, gateway)
         else:
-            status = await _whole(turn, gateway, *(begun or await _dispatch(turn, gateway)))
+            status = await _whole(turn, gateway, begun)
     except AntiphonError as error:
         status = _fail(turn, error)
-    except asyncio.CancelledError:  # the client is gone; what was said so far still counts
+    except asyncio.CancelledError:  # the client is gone, or was told why it must go; what was said so far still counts
+        status = turn.error.status if turn.error is not None else CLIENT_CLOSED
         if turn.usage is None and turn.texts:
             await settle.count(turn, gateway, None, turn.texts)
     except Exception as error:
@@ -46,13 +47,9 @@ async def answer(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | 
         settle.post(turn, gateway, status)
 
 
-async def _whole(turn: Turn, gateway: Gateway, upstream: Upstream, gather: Relay | Gather) -> int:
-    assert isinstance(gather, Gather)
-    if turn.failure is not None:
-        turn.attempts[-1].close(turn.failure.code or "failed", gateway.clock(), turn.failure.status)
-        raise turn.failure
-    stamp = _stamp(turn, gateway, turn.attempts[-1].model)
-    answered = conform(gather.document, turn.request, stamp, think=upstream.think)
+async def _whole(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | None) -> int:
+    answered = _judge(turn, gateway, *begun) if begun is not None else (await _dispatch(turn, gateway))[1]
+    assert isinstance(answered, Conformed)
     turn.upstream_id = answered.upstream_id
     if not settle.reported(turn, answered.usage):
         await settle.count(turn, gateway, answered.usage, answered.texts)
@@ -69,6 +66,7 @@ async def _stream(turn: Turn, gateway: Gateway) -> int:
     assert isinstance(relay, Relay)
     attempt, machine = turn.attempts[-1], relay.machine
     turn.texts = machine.texts
+    turn.upstream_id = machine.upstream_id
     try:
         failure = await relay.finished
     except asyncio.CancelledError:
@@ -79,7 +77,6 @@ async def _stream(turn: Turn, gateway: Gateway) -> int:
         attempt.close(failure.code or "failed", gateway.clock(), failure.status)
         raise failure
     attempt.close("answered", gateway.clock())
-    turn.upstream_id = machine.upstream_id
     usage = machine.usage
     told = turn.request.include_usage or turn.wants_receipt
     known = settle.reported(turn, usage)
@@ -105,7 +102,7 @@ def _finish(turn: Turn, relay: Relay) -> None:
     turn.client.finish()
 
 
-async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Gather]:
+async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Conformed]:
     """Tries the route's targets until one begins to answer. After the first chunk there is no second try."""
     turn.route = route = gateway.routes.find(turn.request.model)
     failure: UpstreamError | None = None
@@ -116,21 +113,35 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Gat
         ready: Ready = asyncio.get_running_loop().create_future()
         receiver = _open(turn, gateway, upstream, attempt, ready)
         try:
-            error = await ready
+            turn.failure = await ready
+            return upstream, _judge(turn, gateway, upstream, receiver)
+        except UpstreamError as error:
+            if error.status in CLIENTS_FAULT:
+                raise
+            failure = failure or error
         except asyncio.CancelledError:
             receiver.close()
             attempt.close("cancelled", gateway.clock())
             raise
-        if error is None:
-            if not turn.request.stream:
-                attempt.close("answered", gateway.clock())
-            return upstream, receiver
-        attempt.close(error.code or "failed", gateway.clock(), error.status)
-        if error.status in CLIENTS_FAULT:
-            raise error
-        failure = failure or error
     assert failure is not None
     raise failure
+
+
+def _judge(turn: Turn, gateway: Gateway, upstream: Upstream, receiver: Relay | Gather) -> Relay | Conformed:
+    """What came of the attempt: a stream that has begun, a whole answer that is one, or its failure."""
+    attempt = turn.attempts[-1]
+    try:
+        if turn.failure is not None:
+            raise turn.failure
+        if isinstance(receiver, Relay):
+            return receiver
+        stamp = _stamp(turn, gateway, attempt.model)
+        answered = conform(receiver.document, turn.request, stamp, think=upstream.think)
+    except UpstreamError as error:
+        attempt.close(error.code or "failed", gateway.clock(), error.status)
+        raise
+    attempt.close("answered", gateway.clock())
+    return answered
 
 
 def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Relay | Gather:
@@ -140,6 +151,8 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, re
     sources = request.n if upstream.lacks_n else 1
     if sources > 1:
         turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)
+        if isinstance(document.get("seed"), int):
+            turn.changes += (Change("seed", "rewritten", "choice i of the fan-out draws with seed + i"),)
     receiver: Relay | Gather
     if request.stream:
         machine = ChatStream(request, _stamp(turn, gateway, attempt.model), sources=sources, think=upstream.think)
@@ -169,7 +182,10 @@ def _encode(document: Document) -> bytes:
 def _share(document: Document, source: int) -> Document:
     """Choice i of a fan-out draws with seed + i: the same seed would give the same text n times."""
     seed = document.get("seed")
-    return {**document, "seed": seed + source} if isinstance(seed, int) else document
+    if not isinstance(seed, int):
+        return document
+    shifted = seed + source
+    return {**document, "seed": shifted if shifted < 2**63 else shifted - 2**63}
 
 
 def _stamp(turn: Turn, gateway: Gateway, model: str) -> Stamp:
@@ -195,6 +211,6 @@ def _writer(turn: Turn, gateway: Gateway, attempt: Attempt) -> Writer:
 
 
 def _fail(turn: Turn, error: AntiphonError) -> int:
-    turn.error = error
+    turn.error = error.with_traceback(None)  # its frames hold the turn, which holds it
     turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)
     return error.status

@@ -95,8 +95,8 @@ class Express:
     def _told(self, error: UpstreamError | None) -> None:
         plain, turn = self.gather.plain, self.turn
         if plain is None:
-            turn.request = parse(decode(self._body), strict=False)
             turn.failure = error
+            turn.request = parse(decode(self._body), strict=False)  # cannot fail: it was plain
             self._get_off(self)
             return
         usage = plain.usage

@@ -173,8 +173,9 @@ class Relay:
         self.on_first()
         self.ready.set_result(None)
         envelope = {**self.machine.envelope(), "choices": first["choices"]}
-        if "prompt_filter_results" in first:
-            envelope["prompt_filter_results"] = first["prompt_filter_results"]
+        for name in ("prompt_annotations", "prompt_filter_results"):  # Azure's older name and its own
+            if name in first:
+                envelope["prompt_filter_results"] = first[name]
         payloads.extend(encode(chunk) for chunk in self.writer.opening(envelope))
 
     def _send(self, payloads: list[bytes]) -> None:
@@ -233,10 +234,13 @@ class Gather:
 
     def fail(self, error: UpstreamError, source: int) -> None:
         if not self.over:
-            self.close()
+            for call in self.calls:
+                call.cancel()
             self._tell(error)
 
     def close(self) -> None:
+        self.over = True
+        self._told = _nobody
         for call in self.calls:
             call.cancel()
 
@@ -248,4 +252,9 @@ class Gather:
 
     def _tell(self, error: UpstreamError | None) -> None:
         self.over = True
-        self._told(error)
+        told, self._told = self._told, _nobody  # whom it tells often holds it: no cycle may outlive the answer
+        told(error)
+
+
+def _nobody(error: UpstreamError | None) -> None:
+    """Hears what comes after the end."""

@@ -37,6 +37,20 @@ class Attempt(msgspec.Struct):
         return out
 
 
+def receipt(request_id: str, dialect: Dialect) -> Document:
+    """Decision 8: what happened to a request, before anything has. Prices come with the ledger."""
+    return {
+        "request_id": request_id,
+        "dialect": dialect.name,
+        "route": None,
+        "attempts": [],
+        "dropped": [],
+        "rewritten": [],
+        "usage": {"source": None},
+        "price": None,
+    }
+
+
 class Turn(msgspec.Struct):
     """A Struct because it is made for every request: a slotted dataclass takes 0.8 us to build, this 0.2."""
 
@@ -62,20 +76,14 @@ class Turn(msgspec.Struct):
     failure: AntiphonError | None = None  # of an attempt made before the turn took the whole way
 
     def receipt(self) -> Document:
-        """Decision 8: what happened to this turn. Prices come with the ledger."""
-        usage: Document = {"source": self.usage_source}
+        out = receipt(self.id, self.dialect)
+        out["route"] = self.route.model if self.route else None
+        out["attempts"] = [attempt.record() for attempt in self.attempts]
+        for change in self.changes:
+            out[change.action].append({"param": change.param, "reason": change.reason})
+        out["usage"]["source"] = self.usage_source
         if self.tokenizer is not None:
-            usage["tokenizer"] = self.tokenizer
-        out: Document = {
-            "request_id": self.id,
-            "dialect": self.dialect.name,
-            "route": self.route.model if self.route else None,
-            "attempts": [attempt.record() for attempt in self.attempts],
-            "dropped": [{"param": c.param, "reason": c.reason} for c in self.changes if c.action == "dropped"],
-            "rewritten": [{"param": c.param, "reason": c.reason} for c in self.changes if c.action == "rewritten"],
-            "usage": usage,
-            "price": None,
-        }
+            out["usage"]["tokenizer"] = self.tokenizer
         if self.upstream_id is not None:
             out["upstream_id"] = self.upstream_id
         return out

@@ -28,6 +28,7 @@ QUEUED_BYTES: Final = 256 * 1024  # bodies read ahead; beyond that reading pause
 # A client that is still sending when it is refused would get a reset instead of the answer if we just closed: so we
 # close our side only, and throw away what comes, for a while (RFC 9112 §9.6).
 LINGER_SECONDS: Final = 5.0
+LINGER_WHILE_DRAINING: Final = 0.5
 LINGER_BYTES: Final = 64 * 1024 * 1024
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER, no time
@@ -341,7 +342,8 @@ class ServerConnection(asyncio.Protocol):
     def _set_closed(self) -> None:
         self._mode = CLOSED
         self._unsent = self.transport.get_write_buffer_size()
-        seconds = self.server.limits.write_timeout if self._unsent else LINGER_SECONDS
+        linger = LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS
+        seconds = self.server.limits.write_timeout if self._unsent else linger
         self.deadline = self.server.clock() + seconds
 
     def cut_short(self, *, flush: bool) -> None:

@@ -27,6 +27,10 @@ from antiphon.http.server_rules import (
 MISSES: Final = 8  # heads learnt in vain, one after another, before a connection's are no longer learnt
 
 
+def _ignore(*_: object) -> None:
+    """Stands in for a connection that is gone."""
+
+
 class RequestReader:
     """One per connection. `fed` is not 0 while a request is incomplete; `request` is set while its body is read."""
 
@@ -123,8 +127,10 @@ class RequestReader:
         return Request(self._parser.get_method(), *split_target(self._target), self._headers)
 
     def close(self) -> None:
-        """Drop the parser, which holds us as we hold it, and what was read."""
+        """Drop the parser and the connection, which hold us as we hold them, and what was read."""
         self.ended = True
+        self._deliver = _ignore
+        self._expect = _ignore
         self.request = None
         self._body = self._whole = b""
         self._known = None

@@ -74,8 +74,8 @@ class ChatClient:
 
 def error_headers(error: AntiphonError) -> bytes:
     """`retry-after` where there is one; a used-up quota is not worth a retry (spec §5)."""
+    spent = error.status == 429 and error.code == "insufficient_quota"
+    lines = b"x-should-retry: false\r\n" if spent else b""
     if error.retry_after is not None:
-        return b"retry-after: %d\r\n" % max(1, error.retry_after)
-    if error.status == 429 and error.code == "insufficient_quota":
-        return b"x-should-retry: false\r\n"
-    return b"retry-after: 1\r\n" if error.status in (429, 503) else b""
+        return lines + b"retry-after: %d\r\n" % max(1, error.retry_after)
+    return lines if spent or error.status not in (429, 503) else b"retry-after: 1\r\n"

@@ -14,7 +14,7 @@ from antiphon.errors import AntiphonError, RequestError, RouteError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Entry
 from antiphon.flow.relay import encode
-from antiphon.flow.turn import UNREAD, Turn
+from antiphon.flow.turn import UNREAD, Turn, receipt
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, error_headers
 from antiphon.server.cors import Cors
@@ -78,8 +78,8 @@ class Door:
         """A fault of HTTP itself, before there is a request to handle."""
         request_id = "req_" + self._gateway.entropy(16).hex()
         name = (dialect_of(request.path) if request is not None else None) or self._options.dialect
-        if status >= 500:
-            error = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
+        if status in (500, 503):
+            error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
         self._gateway.ledger.post(
@@ -87,6 +87,10 @@ class Door:
         )
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._gateway.dialects[name].write_error(error, request_id))
+
+    def give_up(self) -> None:
+        """The drain's time is over: what still runs is told so, rather than cut."""
+        self._turns.give_up()
 
     async def close(self) -> None:
         """Ends what is still running, after the server has drained."""
@@ -97,10 +101,10 @@ class Door:
         headers = request.headers
         strict = self._options.strict if key is None or key.strict is None else key.strict
         strict = strict or headers.get(b"x-antiphon-strict", b"").lower() in TRUE
-        receipt = headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
         client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         name = key.name if key is not None else None
-        turn = Turn(request_id, UNREAD, dialect, client, strict, receipt, name, headers, exchange.received)
+        wants_receipt = _wants_receipt(request)
+        turn = Turn(request_id, UNREAD, dialect, client, strict, wants_receipt, name, headers, exchange.received)
         asked = bool(request.query) and dialect.name == "skytells" and _streams_by_query(request.query)
         self._turns.begin(turn, client, exchange, stream_asked=asked)
 
@@ -148,7 +152,10 @@ class Door:
             place = find(exchange.request.path)
             assert place is not None
             headers += b"allow: %b\r\n" % place.endpoint.method
-        self._send(exchange, request_id, error.status, headers, encode(dialect.write_error(error, request_id)))
+        body = dialect.write_error(error, request_id)
+        if _wants_receipt(exchange.request):
+            body["antiphon"] = receipt(request_id, dialect)
+        self._send(exchange, request_id, error.status, headers, encode(body))
 
     def _send(self, exchange: Exchange, request_id: str, status: int, headers: bytes, body: bytes) -> None:
         request = exchange.request
@@ -171,6 +178,10 @@ class Door:
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
+
+
+def _wants_receipt(request: Request) -> bool:
+    return request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
 
 def _streams_by_query(query: bytes) -> bool:

@@ -8,6 +8,7 @@ import asyncio
 
 from antiphon.chat.plain_request import read_plain
 from antiphon.chat.request import decode, parse
+from antiphon.errors import OverloadError
 from antiphon.flow.answer import answer
 from antiphon.flow.express import Express, find_lane, lanes, plain_request
 from antiphon.flow.gateway import Gateway
@@ -16,6 +17,8 @@ from antiphon.http.server import Exchange
 from antiphon.server.client import ChatClient
 
 CLOSE_LIMIT = 5.0  # seconds
+MOST_PIECES = 100_000
+MOST_TEXT = 4_000_000  # characters
 
 
 class Turns:
@@ -23,7 +26,7 @@ class Turns:
         self._gateway = gateway
         self._lanes = lanes(gateway.routes, gateway.upstreams)
         self._silence = silence  # seconds before a keep-alive comment (decision 15)
-        self._tasks: dict[ChatClient, asyncio.Task[None]] = {}
+        self._tasks: dict[ChatClient, tuple[asyncio.Task[None], Turn]] = {}
         self._ticking = False
 
     def begin(self, turn: Turn, client: ChatClient, exchange: Exchange, *, stream_asked: bool) -> None:
@@ -37,8 +40,15 @@ class Turns:
         turn.request = parse(document, strict=turn.strict)
         self._start(turn, client, exchange, None)
 
+    def give_up(self) -> None:
+        error = OverloadError("The server is shutting down.", code="shutting_down", retry_after=1)
+        for client, (task, turn) in list(self._tasks.items()):
+            turn.error = error
+            client.fail(error, turn.receipt() if turn.wants_receipt else None)
+            task.cancel()
+
     async def close(self) -> None:
-        tasks = list(self._tasks.values())
+        tasks = [task for task, _ in self._tasks.values()]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -64,7 +74,8 @@ class Turns:
 
     def _start(self, turn: Turn, client: ChatClient, exchange: Exchange, begun: Express | None) -> None:
         loop = asyncio.get_running_loop()
-        self._tasks[client] = task = loop.create_task(self._answer(turn, client, begun))
+        task = loop.create_task(self._answer(turn, client, begun))
+        self._tasks[client] = (task, turn)
         exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
         if turn.request.stream:
             client.streams = True
@@ -80,11 +91,18 @@ class Turns:
 
     def _tick(self) -> None:
         """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
-        streams = [client for client in self._tasks if client.streams]
-        for client in streams:
+        streams = [(client, turn) for client, (_, turn) in self._tasks.items() if client.streams]
+        for client, turn in streams:
+            bound(turn.texts)
             client.quiet += 1
-            if client.quiet >= self._silence and not client.gone:
+            if client.quiet > self._silence and not client.gone:  # a second is counted when it is over
                 client.keep_alive()
         self._ticking = bool(streams)
         if self._ticking:
             asyncio.get_running_loop().call_later(1.0, self._tick)
+
+
+def bound(texts: list[str]) -> None:
+    """What an answer has said is kept for counting only: the beginning of an endless one will do."""
+    if len(texts) > MOST_PIECES:
+        texts[:] = ["".join(texts)[:MOST_TEXT]]

@@ -153,7 +153,7 @@ def _read_protocol(value: object, site: Site) -> str:
     text = need_text(value)
     if text in site.protocols:
         return text
-    if text in ("azure", "anthropic", "gemini"):
+    if text in ("anthropic", "gemini"):
         raise Wrong(f"is {quoted(text)}, which is not supported by this version yet")
     known = sorted(site.protocols)
     raise Wrong(f"must be one of {', '.join(known)}, not {quoted(text)}{suggest(text, known)}")

@@ -42,6 +42,7 @@ def load(
     relations.check(document, faults, places)
     if isinstance(settings, Settings):
         relations.check_keys(settings, faults)
+        relations.check_proxies(settings, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
     return replace(settings, path=path, warnings=relations.warn(settings))

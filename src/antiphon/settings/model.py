@@ -56,7 +56,7 @@ class ServerSettings:
     header_timeout: float = 10.0
     body_timeout: float = 30.0
     write_timeout: float = 30.0
-    keepalive_comment: float = 15.0
+    keepalive_comment: float | None = None  # None: as keepalive
     cors: tuple[str, ...] = ()
     access_log: str = "-"
     error_log: str = "-"

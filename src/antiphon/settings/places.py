@@ -136,12 +136,15 @@ def _read_log(value: object, site: Site) -> str:
     if text in ("-", "off"):
         return text
     path = resolve(text, site.environ, site.folder)
-    try:
-        usable = os.path.isdir(os.path.dirname(path) or ".") and not os.path.isdir(path)
-    except ValueError:
-        usable = False
-    if not text or "\0" in text or not usable:
+    if not text or "\0" in text:
         raise Wrong(f"refers to {quoted(text)}, which is no file in an existing folder")
+    new = not os.path.lexists(path)
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o640))
+        if new:
+            os.unlink(path)
+    except (OSError, ValueError) as error:
+        raise Wrong(f"refers to {quoted(text)}, which cannot be written: {reason(error)}") from None
     return path
 
 

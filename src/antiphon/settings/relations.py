@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import suggest
 from antiphon.settings.model import Settings, UpstreamSettings
@@ -32,6 +33,18 @@ def check_keys(settings: Settings, faults: Faults) -> None:
         owner = owners.setdefault(key.secret.reveal(), key.name)
         if owner != key.name:
             faults.add(("key", position, "secret"), f"'secret' is the same as that of \"{printable(owner)}\"")
+
+
+def check_proxies(settings: Settings, environ: Mapping[str, str], faults: Faults) -> None:
+    """A proxy that cannot be used would otherwise show only when the gateway starts."""
+    for position, upstream in enumerate(settings.upstreams):
+        if upstream.url is None or not upstream.proxy:
+            continue
+        try:
+            proxy_for(parse_url(upstream.url)[0], environ)
+        except ValueError as error:
+            words = f"the environment's proxy cannot be used: {error} (proxy = false goes without)"
+            faults.add(("upstream", position, "url"), words)
 
 
 def warn(settings: Settings) -> tuple[str, ...]:

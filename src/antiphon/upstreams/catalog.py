@@ -19,6 +19,7 @@ class Auth(Enum):
     BEARER = b"authorization: Bearer "
     KEY = b"authorization: Key "  # Maritaca
     X_API_KEY = b"x-api-key: "  # Skytells
+    API_KEY = b"api-key: "  # Azure
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ ROWS = (
     Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS),
     Row("maritaca", auth=Auth.KEY, renames=MAX_TOKENS, text_only=True, stop_list=True, reasoning_history=False),
     Row("scripted"),
+    Row("azure", auth=Auth.API_KEY),  # its /openai/v1 endpoint; deployment URLs are not built yet
     Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"})),
     Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"})),
     Row("llamacpp", lacks=frozenset({"n"})),

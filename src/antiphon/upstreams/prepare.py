@@ -23,7 +23,7 @@ def prepare(
         changes.append(Change("model", "rewritten", f"the route's target asks for '{model}'"))
         out["model"] = model
     if out.get("stream"):
-        _ask_usage(out, row)
+        _ask_usage(out, row, changes)
     if lacks:
         _drop(out, lacks, strict, changes)
     if row.renames:
@@ -42,13 +42,16 @@ def takes_plain(row: Row, lacks: frozenset[str]) -> bool:
     return not edits and lacks.isdisjoint(PlainRequest.__struct_fields__)
 
 
-def _ask_usage(out: Document, row: Row) -> None:
+def _ask_usage(out: Document, row: Row, changes: list[Change]) -> None:
     """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
     options = out.get("stream_options")
-    if row.reports_usage:
-        out["stream_options"] = {**(options or {}), "include_usage": True}
-    else:
-        out.pop("stream_options", None)
+    if not row.reports_usage:
+        if out.pop("stream_options", None) is not None:
+            changes.append(Change("stream_options", "dropped", "the upstream does not support it"))
+        return
+    if options is not None and options.get("include_usage") is False:
+        changes.append(Change("stream_options.include_usage", "rewritten", "usage is always asked for"))
+    out["stream_options"] = {**(options or {}), "include_usage": True}
 
 
 def _drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Change]) -> None:
