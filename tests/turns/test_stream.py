@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 
+import pytest
+
 from antiphon.upstreams.scripted import json_answer, sse, wait
 from tests.support.raw import connect, request
 from tests.support.shapes import chunk, completion, hello, usage_chunk
@@ -184,3 +186,19 @@ async def test_azures_empty_chunks_are_folded(start: Start) -> None:
     assert len({(c["id"], c["object"], c["created"], c["model"]) for c in chunks}) == 1
     assert chunks[-1]["choices"][0]["delta"] == {}
     assert chunks[-1]["choices"][0]["content_filter_offsets"] == offsets
+
+
+@pytest.mark.parametrize("prefix", ["/openai/v1", "/skytells/v1", "/maritaca/api"])
+async def test_strict_leaves_no_empty_deltas(start: Start, prefix: str) -> None:
+    annotation = {**chunk(), "choices": [{"index": 0, "finish_reason": None, "x_verdict": {"a": 1}}]}
+    script = sse(
+        chunk({"role": "assistant", "reasoning_content": "hm"}), chunk({"content": "Hi"}), annotation, chunk({}, "stop")
+    )
+    running, _ = await start(script)
+    strict = {"x-antiphon-strict": "1"}
+    chunks = (await running.post(f"{prefix}/chat/completions", stream=True, headers=strict)).chunks
+    opening = 1 if "skytells" in prefix else 0
+    for c in chunks[opening:]:
+        choice = c["choices"][0]
+        assert choice["delta"] or choice["finish_reason"]
+    assert text(chunks) == "Hi"

@@ -126,6 +126,20 @@ class Writer:
             return document  # openai's usual chunk: saves the 0.15 us of the general case
         return self._put_envelope(document)
 
+    def has_emptied(self, document: Document) -> bool:
+        """Of a chunk that said only what strict removes, an empty delta is left, which is not sent (spec §3.5)."""
+        return (
+            self._strict
+            and not any(
+                choice["delta"]
+                or choice["finish_reason"] is not None
+                or choice.get("logprobs")
+                or choice.get("content_filter_results") not in (None, self._unjudged)
+                for choice in document["choices"]
+            )
+            and not any(key in document for key in ("moderation", "prompt_filter_results"))
+        )
+
     def opening(self, envelope: Document) -> list[Document]:
         """The chunk that comes before the first delta: skytells' empty one with the prompt's results (decision 4).
 

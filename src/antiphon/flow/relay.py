@@ -95,9 +95,7 @@ class Relay:
         document = decode(payload, last=last)
         chunks = self.machine.feed(document, source)
         for chunk in chunks:
-            if not self._left:
-                self._open(chunk, out)
-            out.append(encode(self.writer.chunk(chunk)))
+            self._put(chunk, out)
         if self._learns and len(chunks) == 1 and chunks[0] is document:  # a text delta, edited in place
             self._splice.learn(payload, out[-1])
 
@@ -157,9 +155,7 @@ class Relay:
         payloads: list[bytes] = []
         try:
             for chunk in close(source):
-                if not self._left:
-                    self._open(chunk, payloads)
-                payloads.append(encode(self.writer.chunk(chunk)))
+                self._put(chunk, payloads)
         except UpstreamError as error:
             self._send(payloads)
             self.fail(error, source)
@@ -167,6 +163,13 @@ class Relay:
         self._send(payloads)
         if self.machine.finished:
             self.finished.set_result(None)
+
+    def _put(self, chunk: Document, payloads: list[bytes]) -> None:
+        if not self._left:
+            self._open(chunk, payloads)
+        written = self.writer.chunk(chunk)
+        if not self.writer.has_emptied(written):
+            payloads.append(encode(written))
 
     def _open(self, first: Document, payloads: list[bytes]) -> None:
         self._left = True
