@@ -38,6 +38,12 @@ def check(chunks: list[Document], *, complete: bool = True) -> list[Answer]:
     answers: list[Answer] = []
     for chunk in chunks:
         _check_envelope(chunk, chunks[0])
+        if not chunk["choices"]:  # the moderation chunk, and no other
+            assert chunk["moderation"]
+            assert chunk["choices"] == []
+            assert answers
+            assert all(answer.finish for answer in answers)
+            continue
         [choice] = chunk["choices"]
         _check_choice(choice, answers)
     if complete:

@@ -12,6 +12,7 @@ from antiphon.chat.completion import Conformed, chunks, conform, merge
 from antiphon.chat.event import decode
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Stamp
+from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
 
 Document = dict[str, Any]
@@ -252,7 +253,91 @@ def test_calls_get_id_and_type() -> None:
     ]
 
 
-@pytest.mark.parametrize("none", [None, [], {}])
+def test_calls_are_mended_as_streamed_ones_are() -> None:
+    calls = [
+        {"id": "x", "name": "flat", "arguments": {"a": 1}, "extra_content": {"sig": 1}},
+        call(id="x", index=1),  # the id of another
+        {"id": 7, "function": {"arguments": "{}", "strict": True}},
+        {"id": "y", "type": "odd", "function": {"name": None, "arguments": None}},
+        {"type": "custom", "name": "h", "input": "hm"},
+        None,
+    ]
+    result = conformed(answer({"content": "", "tool_calls": calls})).document["choices"][0]
+    assert result["message"]["tool_calls"] == [
+        {
+            "id": "x",
+            "type": "function",
+            "function": {"name": "flat", "arguments": '{"a":1}'},
+            "extra_content": {"sig": 1},
+        },
+        {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "index": 1},
+        {"id": "7", "type": "function", "function": {"name": "", "arguments": "{}", "strict": True}},
+        {"id": "y", "type": "function", "function": {"name": "", "arguments": "{}"}},
+        {"id": "call_2", "type": "custom", "custom": {"name": "h", "input": "hm"}},
+    ]
+    assert result["finish_reason"] == "tool_calls"
+
+
+def test_a_call_of_a_kind_we_do_not_know_stays_as_it_is() -> None:
+    entry = {"id": "x", "type": "web_search", "web_search": {"query": "q"}}
+    assert message_of(answer({"content": "a", "tool_calls": [dict(entry)]}))["tool_calls"] == [entry]
+
+
+@pytest.mark.parametrize("calls", ["x", 5, ["x"], [{"function": "f"}]])
+def test_calls_that_cannot_be_read(calls: object) -> None:
+    for read in (conformed, lambda document: list(ends(document))):
+        with pytest.raises(UpstreamError) as caught:
+            read(answer({"content": "a", "tool_calls": calls}))
+        assert caught.value.code == "upstream_malformed"
+
+
+def ends(document: Document) -> list[Document]:
+    """A whole answer through the stream machine."""
+    machine = ChatStream(ask(stream=True), stamp())
+    out = [piece for chunk in chunks(document) for piece in machine.feed(chunk)]
+    return out + machine.done()
+
+
+def folded(document: Document) -> list[Document]:
+    """The calls of a whole answer as a client of the stream puts them together."""
+    calls: list[Document] = []
+    for piece in ends(document):
+        for choice in piece["choices"]:
+            for fragment in choice["delta"].get("tool_calls", ()):
+                if "id" in fragment:
+                    calls.append({key: value for key, value in fragment.items() if key != "index"})
+                else:
+                    calls[fragment["index"]]["function"]["arguments"] += fragment["function"]["arguments"]
+    return calls
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [call()],
+        [call('{"a":1}', id=""), call('{"a":1}', id="")],
+        [call("", id="x"), call("", id="x")],
+        [call(), call()],
+        [{"id": "x", "name": "f", "arguments": "{}"}],
+        {"function": {"name": "f"}},
+        [{"id": 3, "function": {"arguments": "{}"}}],
+        [{"id": "x", "type": "odd", "function": {"name": "f", "foo": 1}, "bar": 2}],
+    ],
+)
+def test_both_ways_make_the_same_calls(calls: Any) -> None:
+    document = answer({"content": None, "tool_calls": calls})
+    whole = message_of(json.loads(json.dumps(document)))["tool_calls"]
+    assert folded(document) == whole
+
+
+@pytest.mark.parametrize("nothing", [{}, {"name": None, "arguments": None}, {"name": "", "arguments": ""}])
+def test_a_function_call_that_says_nothing_is_none(nothing: Document) -> None:
+    choice = conformed(answer({"content": "x", "function_call": nothing})).document["choices"][0]
+    assert "function_call" not in choice["message"]
+    assert choice["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("none", [None, [], {}, "", [{}], [{"function": {}}]])
 def test_no_calls_no_key(none: object) -> None:
     message = message_of(answer({"role": "assistant", "content": "x", "tool_calls": none, "function_call": None}))
     assert message == {"role": "assistant", "content": "x"}
@@ -324,6 +409,18 @@ def test_logprobs_have_both_keys_and_whole_tokens() -> None:
         "refusal": None,
         "bar": 2,
     }
+
+
+def test_every_alternative_of_a_token_has_bytes() -> None:
+    document = answer()
+    best = [{"token": "Hi", "logprob": -0.1}, {"token": "Ho", "logprob": -9.0, "bytes": [72, 111]}, "odd"]
+    document["choices"][0]["logprobs"] = {"refusal": [{"token": "Hi", "top_logprobs": best}]}
+    [token] = conformed(document).document["choices"][0]["logprobs"]["refusal"]
+    assert token["top_logprobs"] == [
+        {"token": "Hi", "logprob": -0.1, "bytes": None},
+        {"token": "Ho", "logprob": -9.0, "bytes": [72, 111]},
+        "odd",
+    ]
 
 
 # -- what is no answer
@@ -453,6 +550,29 @@ def test_replay_is_one_chunk_per_choice_and_one_for_usage() -> None:
     ]
 
 
-def test_replay_of_a_cut_answer_stays_cut() -> None:
-    replayed = chunks(answer(finish=None))
-    assert replayed[0]["choices"][0]["finish_reason"] is None
+@pytest.mark.parametrize("finish", [None, "absent", "null"])
+def test_a_cut_answer_is_not_replayed(finish: str | None) -> None:
+    """Not even its whole choices: before anything has left, another target can answer."""
+    document = answer(finish=finish)
+    if finish == "absent":
+        del document["choices"][0]["finish_reason"]
+    document["choices"].insert(0, {"index": 0, "message": {"content": "Ho"}, "finish_reason": "stop"})
+    with pytest.raises(UpstreamError) as caught:
+        chunks(document)
+    assert (caught.value.code, caught.value.status) == ("upstream_truncated", 502)
+
+
+def test_a_failed_answer_is_not_replayed() -> None:
+    failed_choice = answer(finish="error")
+    failed_choice["choices"][0]["error"] = {"message": "provider down", "code": 429}
+    for document, status in ((answer(finish="error"), 502), (answer(finish="abort"), 502), (failed_choice, 429)):
+        with pytest.raises(UpstreamError) as caught:
+            chunks(document)
+        assert caught.value.status == status
+
+
+def test_replay_keeps_the_vendors_word_for_the_finish() -> None:
+    [*_, finish] = ends(answer(finish="wibble"))
+    assert finish["choices"][0]["native_finish_reason"] == "wibble"
+    inside = answer({"content": "x", "finish_reason": "length"}, None)
+    assert ends(inside)[-1]["choices"][0]["finish_reason"] == "length"

@@ -263,13 +263,60 @@ def test_logprobs_have_both_keys_and_stay_with_their_text() -> None:
     assert hold().feed(refused)[0]["choices"][0]["logprobs"] == {"content": None, "refusal": [token("n")]}
 
 
-def test_tokens_without_text_are_not_lost() -> None:
+def scored(text: str, *tokens: str, finish: str | None = None) -> Document:
+    return chunk({"content": text}, finish, choice={"logprobs": {"content": [token(t) for t in tokens]}})
+
+
+def test_tokens_without_text_wait_for_the_next_text() -> None:
     stream = hold()
-    [half] = stream.feed(chunk({"content": ""}, choice={"logprobs": {"content": [token("x")]}}))
-    assert half["choices"][0]["delta"] == {}
-    piece, finish = stream.feed(chunk({}, "stop", choice={"logprobs": {"content": [token("y")]}}))
-    assert piece["choices"][0]["logprobs"]["content"] == [token("y")]
+    assert stream.feed(scored("", "x")) == []
+    for _ in range(2):  # no shortcut past them: the same shape without tokens carries them, once
+        [text] = stream.feed(chunk({"content": "b"}))
+    assert text["choices"][0]["logprobs"] is None
+    stream = hold()
+    assert stream.feed(scored("", "x")) == []
+    [text] = stream.feed(chunk({"content": "b"}))
+    assert text["choices"][0]["logprobs"] == {"content": [token("x")], "refusal": None}
+    assert stream.feed(scored("", "y")) == []
+    [text] = stream.feed(scored("c", "c"))
+    assert text["choices"][0]["logprobs"]["content"] == [token("y"), token("c")]
+
+
+def test_tokens_that_no_text_follows_leave_before_the_finish() -> None:
+    stream = hold()
+    assert stream.feed(scored("", "x")) == []
+    piece, finish = stream.feed(scored("", "y", finish="stop"))
+    assert piece["choices"][0]["logprobs"]["content"] == [token("x"), token("y")]
     assert finish["choices"][0]["logprobs"] is None
+
+
+def test_tokens_of_a_marker_ride_on_the_text_around_it() -> None:
+    """<think> and </think> are tokens without text of their own."""
+    parts = ["<think>", "hm", "</think>", "Hi", "<th"]
+    out = run([*(scored(part, part) for part in parts), chunk({}, "stop")], think=True)
+    assert check(out) == [Answer("Hi<th", reasoning="hm", finish="stop", tokens=parts)]
+    assert deltas(out) == [
+        {"role": "assistant", "content": ""},
+        {"reasoning_content": "hm"},
+        {"content": "Hi"},
+        {"content": "<th"},
+        {},
+    ]
+
+
+def test_tokens_wait_for_a_call_too() -> None:
+    stream = hold()
+    assert stream.feed(scored("", "x")) == []
+    first, *rest = stream.feed(chunk(call()))
+    assert [piece["choices"][0]["logprobs"] for piece in [first, *rest]][-1]["content"] == [token("x")]
+
+
+def test_every_alternative_of_a_token_has_bytes() -> None:
+    bare_token = {"token": "b", "logprob": -1.0, "top_logprobs": [{"token": "b", "logprob": -1.0}, {"token": "c"}]}
+    [text] = hold().feed(chunk({"content": "b"}, choice={"logprobs": {"content": [bare_token]}}))
+    [one] = text["choices"][0]["logprobs"]["content"]
+    assert one["bytes"] is None
+    assert one["top_logprobs"] == [{"token": "b", "logprob": -1.0, "bytes": None}, {"token": "c", "bytes": None}]
 
 
 @pytest.mark.parametrize("logprobs", [None, "x", 5, {"content": None, "refusal": None}, {"content": []}])

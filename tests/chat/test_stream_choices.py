@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.errors import UpstreamError
 from tests.chat.checker import Answer, check
-from tests.chat.machine import USAGE, bare, call, chunk, fails, hold, machine, run
+from tests.chat.machine import USAGE, bare, call, chunk, deltas, fails, hold, machine, run
 
 Document = dict[str, Any]
 
@@ -238,3 +238,143 @@ def test_annotations_without_a_delta_are_relayed() -> None:
         assert piece["choices"][0]["delta"] == {}
         assert piece["choices"][0]["content_filter_results"] == {"hate": {"filtered": False}}
         assert piece["id"] == "chatcmpl-1"
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_what_rides_on_the_usage_chunk_is_not_lost(asked: bool) -> None:
+    """llama.cpp's `timings`: with our usage chunk where there is one, else as any late extra."""
+    stream = machine(include_usage=asked)
+    stream.feed(chunk({"content": "a"}, "stop", provider="P"))
+    late = stream.feed(bare(usage=USAGE, timings={"ms": 5}, provider="P"))
+    assert stream.done() == []
+    if asked:
+        assert late == []
+        assert stream.usage_envelope() == {**stream.envelope(), "timings": {"ms": 5}, "provider": "P"}
+        return
+    [note] = late
+    assert note["timings"] == {"ms": 5}
+    assert "provider" not in note  # said already
+    assert note["choices"] == [{"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}]
+
+
+def test_two_usage_chunks_that_differ_are_both_told() -> None:
+    stream = machine(include_usage=True)
+    stream.feed(chunk({"content": "a"}, "stop"))
+    assert stream.feed(bare(usage=USAGE, timings=1)) == []
+    [note] = stream.feed(bare(usage=USAGE, timings=2))
+    assert (note["timings"], stream.usage_envelope()["timings"]) == (2, 1)
+
+
+MODERATION = {"input": {"type": "moderation_results"}, "output": {"type": "error", "code": "x", "message": "y"}}
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        [chunk({"content": "a"}), chunk({}, "stop"), bare(moderation=MODERATION)],
+        [chunk({"content": "a"}), chunk({}, "stop"), bare(moderation=MODERATION, usage=USAGE)],
+        [chunk({"content": "a"}), chunk({}, "stop", moderation=MODERATION), bare(usage=USAGE)],
+        [bare(moderation=MODERATION), chunk({"content": "a"}), chunk({}, "stop")],
+        [
+            chunk({"content": "a"}, moderation={"input": MODERATION["input"]}),
+            chunk({}, "stop"),
+            bare(moderation={"output": MODERATION["output"]}),
+            bare(moderation={"output": MODERATION["output"]}),
+        ],
+    ],
+)
+def test_moderation_is_a_chunk_without_choices_after_the_finish(chunks: list[Document]) -> None:
+    """Spec §4.5: one chunk, `choices: []`, after the finish and before usage."""
+    stream = machine()
+    *answer, last = run(chunks, stream)
+    assert check([*answer, last]) == [Answer("a", finish="stop")]
+    assert all("moderation" not in piece for piece in answer)
+    assert last == {**stream.envelope(), "moderation": MODERATION}
+
+
+def test_moderation_that_holds_nothing_makes_no_chunk() -> None:
+    parts = [chunk({"content": text}, moderation=None) for text in "abc"]
+    out = run([*parts, chunk({}, "stop", moderation=None), bare(moderation=None), bare(moderation={})])
+    assert check(out) == [Answer("abc", finish="stop")]
+    [*_, note] = run([chunk({"content": "a"}, "stop"), bare(moderation="passed")])  # some vendor's own word
+    assert (note["moderation"], note["choices"][0]["delta"]) == ("passed", {})
+
+
+def test_moderation_between_like_text_deltas_is_not_overlooked() -> None:
+    parts = [chunk({"content": text}, moderation=None) for text in "abc"]
+    parts[2]["moderation"] = MODERATION
+    assert run([*parts, chunk({}, "stop")])[-1]["moderation"] == MODERATION
+
+
+NOTE = {"content_filter_results": {"hate": {"filtered": False}}, "content_filter_offsets": {"check_offset": 4}}
+NAMELESS = {"id": "", "object": "", "created": 0, "model": ""}
+
+
+def nameless(delta: Any = "absent", **choice: Any) -> Document:
+    entry: Document = {"index": 0, "finish_reason": None, **choice}
+    if delta != "absent":
+        entry["delta"] = delta
+    return {**NAMELESS, "choices": [entry]}
+
+
+@pytest.mark.parametrize("delta", ["absent", None, {}, {"role": None, "content": None}])
+def test_an_annotation_before_the_first_chunk_waits_for_the_id(delta: Any) -> None:
+    """Azure's asynchronous filter may be quicker than the model."""
+    stream = machine()
+    assert stream.feed(nameless(delta, **NOTE)) == []
+    assert stream.feed({**NAMELESS, "choices": [], "prompt_filter_results": [1]}) == []
+    out = stream.feed(chunk({"role": "assistant", "content": ""}))
+    assert [piece["id"] for piece in out] == ["chatcmpl-1"]
+    assert out[0]["choices"][0]["content_filter_offsets"] == {"check_offset": 4}
+    assert out[0]["prompt_filter_results"] == [1]
+    out += stream.feed(chunk({"content": "a"}, "stop"))
+    assert check(out + stream.done()) == [Answer("a", finish="stop")]
+
+
+def test_annotations_that_wait_keep_their_order() -> None:
+    stream = machine()
+    notes: list[Document] = [{"content_filter_offsets": {"end_offset": n}} for n in (1, 2, 3)]
+    for note in notes[:2]:
+        assert stream.feed(nameless(**note)) == []
+    out = stream.feed({**nameless(**notes[2]), "id": "chatcmpl-1"})
+    assert [piece["choices"][0]["content_filter_offsets"] for piece in out] == [
+        note["content_filter_offsets"] for note in notes
+    ]
+    assert deltas(out) == [{"role": "assistant", "content": ""}, {}, {}]
+    assert {piece["id"] for piece in out} == {"chatcmpl-1"}
+
+
+def test_an_annotation_waits_no_longer_than_for_text_where_there_is_never_an_id() -> None:
+    stream = machine()
+    assert stream.feed(nameless(**NOTE)) == []
+    role, text = stream.feed(nameless({"content": "a"}))
+    assert role["choices"][0]["content_filter_offsets"] == {"check_offset": 4}
+    assert (text["choices"][0]["delta"], text["id"]) == ({"content": "a"}, "chatcmpl-made")
+    assert len(stream.feed(nameless(**NOTE))) == 1
+
+
+def test_nothing_but_annotations_is_a_cut_answer() -> None:
+    assert fails([nameless(**NOTE)]).code == "upstream_truncated"
+
+
+VERDICT = {"content_filter_results": {"hate": {"filtered": False, "severity": "safe"}}}
+ROLE = {"role": "assistant", "content": ""}
+
+
+def test_what_stands_beside_a_role_rides_on_ours() -> None:
+    for first in ([], [chunk({}, choice=VERDICT)]):  # skytells opens with an empty delta
+        out = run([*first, chunk(ROLE, choice=VERDICT), chunk({"content": "a"}, choice=VERDICT), chunk({}, "stop")])
+        assert deltas(out) == [ROLE, {"content": "a"}, {}]
+        assert out[0]["choices"][0]["content_filter_results"] == VERDICT["content_filter_results"]
+
+
+def test_what_stands_beside_a_role_and_is_new_is_sent() -> None:
+    stream = machine()
+    stream.feed(chunk({}, choice=VERDICT))
+    other = {"content_filter_results": {"hate": {"filtered": False, "severity": "low"}}}
+    [note] = stream.feed(chunk(ROLE, choice=other))
+    assert (note["choices"][0]["delta"], note["choices"][0]["content_filter_results"]) == (
+        {},
+        other["content_filter_results"],
+    )
+    assert len(stream.feed(chunk(ROLE, choice=VERDICT))) == 1  # no longer what the role chunk said

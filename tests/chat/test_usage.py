@@ -44,6 +44,41 @@ def test_counts_are_read(reported: dict[str, Any], counts: tuple[int | None, ...
     assert all(type(usage[key]) is int for key in keys if key in usage)
 
 
+def reported(prompt: Any, completion: Any, total: Any, reasoning: Any) -> dict[str, Any]:
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total}
+    usage: dict[str, Any] = {key: value for key, value in counts.items() if value is not None}
+    return {**usage, "completion_tokens_details": {"reasoning_tokens": reasoning, "foo": 1}}
+
+
+@pytest.mark.parametrize(
+    ("told", "completion"),
+    [
+        ((10, 5, 115, 100), 105),  # xAI: total = prompt + completion + reasoning
+        ((10, 100, 115, 5), 105),
+        ((10, 5, 15, 100), 105),  # more reasoning than completion: it cannot be part of it
+        ((10, 5, None, 100), 105),
+        ((None, 5, None, 100.0), 105),
+        ((10, 105, 115, 100), 105),  # OpenAI: reasoning is part of the completion
+        ((10, 100, 110, 100), 100),
+        ((10, 5, 15, 0), 5),
+        ((10, None, 115, 100), 105),
+        ((10, 50, 99, 20), 50),  # a total that proves nothing
+        ((10, 5, 15, None), 5),
+        ((10, 5, 15, "x"), 5),
+    ],
+)
+def test_reasoning_counted_beside_the_completion_is_added_to_it(told: tuple[Any, ...], completion: int) -> None:
+    usage = reported(*told)
+    for _ in range(2):  # reading again changes nothing
+        read = read_usage(usage)
+        assert read is not None
+        assert read["completion_tokens"] == completion
+        assert read["completion_tokens_details"] == {"reasoning_tokens": told[3], "foo": 1}
+    settled = settle_usage(usage, details=True)
+    assert settled["total_tokens"] == settled["prompt_tokens"] + completion
+    assert settled["completion_tokens_details"]["reasoning_tokens"] <= completion
+
+
 @pytest.mark.parametrize(
     "value",
     [

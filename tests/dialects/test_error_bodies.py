@@ -123,3 +123,39 @@ def test_error_ids(error: AntiphonError, error_id: str) -> None:
     assert body["error"]["error_id"] == error_id
     assert body["error"]["status"] == error.status
     assert set(body) == {"error"}
+
+
+VERDICT = {"hate": {"filtered": True, "severity": "high"}}
+INNER = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": VERDICT}
+
+
+@pytest.mark.parametrize("name", ["openai", "crazyrouter", "skytells", "maritaca"])
+def test_what_an_error_carries_besides_stands_inside_it(name: str) -> None:
+    error = UpstreamError(
+        "filtered",
+        status=400,
+        type="invalid_request_error",
+        code="content_filter",
+        param="prompt",
+        extra={"innererror": dict(INNER), "code": "never this one"},
+    )
+    bare = UpstreamError("filtered", status=400, type="invalid_request_error", code="content_filter", param="prompt")
+    body = DIALECTS[name].write_error(error, ID)
+    inner = body["error"].pop("innererror")
+    assert inner == (INNER if name != "skytells" else {**INNER, "content_filter_results": VERDICT})
+    assert body == DIALECTS[name].write_error(bare, ID)
+    assert error.extra == {"innererror": INNER, "code": "never this one"}
+
+
+def test_skytells_gives_the_verdict_in_both_spellings() -> None:
+    for inner in (INNER, {"code": "x", "content_filter_results": VERDICT}, {"code": "x"}):
+        error = UpstreamError("x", status=400, code="content_filter", extra={"innererror": inner})
+        written = DIALECTS["skytells"].write_error(error, ID)["error"]
+        assert written["error_id"] == "CONTENT_POLICY_VIOLATION"
+        verdicts = [written["innererror"].get(f"content_filter_result{s}") for s in ("", "s")]
+        assert verdicts == ([VERDICT, VERDICT] if len(inner) == 2 else [None, None])
+
+
+def test_by_default_an_error_carries_nothing_besides() -> None:
+    assert AntiphonError("x").extra is None
+    assert set(DIALECTS["openai"].write_error(AntiphonError("x"), ID)["error"]) == {"message", "type", "param", "code"}

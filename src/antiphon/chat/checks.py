@@ -8,7 +8,7 @@ Wordings: spec §2 (measured on OpenAI, August 2026) and OpenAI's answers quoted
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Final
 
 Check = Callable[[Any, bool], None]
@@ -167,13 +167,13 @@ def decimal(low: int, high: int) -> Check:
     return check
 
 
-def word(*supported: str, travels: bool = False) -> Check:
-    """One of OpenAI's words. `travels`: vendors add words of their own, so only `strict` refuses others."""
+def word(*supported: str, vendors: Container[str] = ()) -> Check:
+    """One of OpenAI's words, or one that `vendors` have added: those only `strict` refuses."""
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not str:
             raise wrong_type("a string", value)
-        if value not in supported and (strict or not travels):
+        if value not in supported and (strict or value not in vendors):
             raise wrong_value(value, supported)
 
     return check
@@ -265,7 +265,7 @@ def refuse_unknown(value: Mapping[str, Any], fields: Mapping[str, Check], dot: s
 
 
 def tagged(variants: Mapping[str, Check], travels: Callable[[str], bool]) -> Check:
-    """An object whose `type` says its form. A type OpenAI does not know passes where it `travels`, unless strict."""
+    """An object whose `type` says its form. A type that is a vendor's own `travels`, unless strict."""
     supported = tuple(variants)
 
     def check(value: Any, strict: bool) -> None:
@@ -281,11 +281,6 @@ def tagged(variants: Mapping[str, Check], travels: Callable[[str], bool]) -> Che
             raise fault
 
     return check
-
-
-def always(kind: str) -> bool:
-    """Any type travels."""
-    return True
 
 
 def never(kind: str) -> bool:

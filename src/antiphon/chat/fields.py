@@ -1,9 +1,9 @@
 """Every field of a chat request other than `model`: what it may hold, and what it asks of other fields.
 
-Types and numeric limits always hold. Words of an enum are refused only where that is safe for every upstream: vendors
-keep adding theirs to `reasoning_effort`, `service_tier`, `modalities` and the like, and to refuse a word that an
-upstream knows would lose a request that works without us. Those marked `travels` are held to OpenAI's list by `strict`
-alone. Rows stand in alphabetical order, which is the order faults are named in (decision 16).
+Types and limits always hold. A word must be one of OpenAI's or one that a vendor is known to have added
+(`vendor_words`): to refuse what an upstream knows would lose a request that works without us, and to send on what
+nobody knows would hide a typo. `strict` holds to OpenAI's lists alone. Rows stand in alphabetical order, which is the
+order faults are named in (decision 16).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -40,9 +41,7 @@ INT64: Final = 2**63 - 1
 MOST_PAIRS: Final = 16
 MOST_KEY: Final = 64
 MOST_VALUE: Final = 512
-
-# Guided decoding of vLLM, SGLang, Fireworks and Together.
-VENDOR_FORMATS: Final = frozenset({"structural_tag", "grammar", "ebnf", "regex"})
+BIAS: Final = integer(-100, 100)
 
 
 def check_bias(value: Any, strict: bool) -> None:
@@ -54,15 +53,11 @@ def check_bias(value: Any, strict: bool) -> None:
         ):  # llama.cpp takes words for keys, OpenAI token ids only
             head = f"Invalid key in 'logit_bias': {echo(token)}. You should only be submitting non-negative integers."
             raise Fault(head, None, None)
-        if type(bias) is not int and type(bias) is not float:
-            fault = wrong_type("a decimal", bias)
-        elif not -100 <= bias <= 100:
-            side, limit = ("below", -100) if bias < 0 else ("above", 100)
-            fault = out_of_range("integer" if type(bias) is int else "decimal", bias, side, limit)
-        else:
-            continue
-        fault.under("." + echo(token))
-        raise fault
+        try:
+            BIAS(bias, strict)
+        except Fault as fault:
+            fault.under("." + echo(token))
+            raise
 
 
 def check_metadata(value: Any, strict: bool) -> None:
@@ -108,7 +103,7 @@ RESPONSE_FORMAT: Final = tagged(
             "json_schema",
         ),
     },
-    VENDOR_FORMATS.__contains__,
+    vendor_words.FORMATS.__contains__,
 )
 
 MODERATION_MODE: Final = record({"mode": word("score", "block")})
@@ -116,7 +111,7 @@ MODERATION_MODE: Final = record({"mode": word("score", "block")})
 FIELDS: Final[Mapping[str, Check]] = {
     "audio": record(
         {
-            "format": word("wav", "aac", "mp3", "flac", "opus", "pcm16", travels=True),
+            "format": word("wav", "aac", "mp3", "flac", "opus", "pcm16", vendors=vendor_words.AUDIO_FORMATS),
             "voice": either(string, record({"id": string}, "id"), "one of a string or object"),
         },
         "format",
@@ -128,11 +123,10 @@ FIELDS: Final[Mapping[str, Check]] = {
     "logit_bias": check_bias,
     "logprobs": boolean,
     "max_completion_tokens": integer(1, INT64),
-    # OpenAI refuses 0 here too. What must not happen is that it counts as absent (spec §2).
-    "max_tokens": integer(1, INT64),
+    "max_tokens": integer(0, INT64),  # 0 is a value (spec §2): some upstreams read it as "score the prompt only"
     "messages": check_messages,
     "metadata": check_metadata,
-    "modalities": array(word("text", "audio", travels=True), "an array of strings"),
+    "modalities": array(word("text", "audio", vendors=vendor_words.MODALITIES), "an array of strings"),
     "moderation": record(
         {"model": string, "policy": record({"input": MODERATION_MODE, "output": MODERATION_MODE})},
     ),
@@ -153,14 +147,14 @@ FIELDS: Final[Mapping[str, Check]] = {
     "presence_penalty": decimal(-2, 2),
     "prompt_cache_key": string,
     "prompt_cache_options": record(
-        {"mode": word("implicit", "explicit", travels=True), "ttl": word("30m", travels=True)},
+        {"mode": word("implicit", "explicit"), "ttl": word("30m")},
     ),
-    "prompt_cache_retention": word("in_memory", "24h", travels=True),
-    "reasoning_effort": word("none", "minimal", "low", "medium", "high", "xhigh", "max", travels=True),
+    "prompt_cache_retention": word("in_memory", "24h", vendors=vendor_words.RETENTIONS),
+    "reasoning_effort": word("none", "minimal", "low", "medium", "high", "xhigh", "max", vendors=vendor_words.EFFORTS),
     "response_format": RESPONSE_FORMAT,
     "safety_identifier": text(most=64),
     "seed": integer(-INT64 - 1, INT64),
-    "service_tier": word("auto", "default", "flex", "scale", "priority", "fast", travels=True),
+    "service_tier": word("auto", "default", "flex", "scale", "priority", "fast", vendors=vendor_words.TIERS),
     "stop": either(string, array(string, "an array", most=4), "one of a string or array of strings"),
     "store": boolean,
     "stream": boolean,
@@ -171,14 +165,14 @@ FIELDS: Final[Mapping[str, Check]] = {
     "top_logprobs": check_top_logprobs,
     "top_p": decimal(0, 1),
     "user": string,
-    "verbosity": word("low", "medium", "high", travels=True),
+    "verbosity": word("low", "medium", "high", vendors=vendor_words.VERBOSITIES),
     "web_search_options": record(
         {
-            "search_context_size": word("low", "medium", "high", travels=True),
+            "search_context_size": word("low", "medium", "high"),
             "user_location": record(  # Perplexity has its own shape here
                 {
                     "approximate": record({"city": string, "country": string, "region": string, "timezone": string}),
-                    "type": word("approximate", travels=True),
+                    "type": word("approximate"),
                 },
                 "type",
                 "approximate",

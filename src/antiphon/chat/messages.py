@@ -1,18 +1,18 @@
 """The conversation: message and part shapes per role, and which tool message answers which call.
 
-Part types OpenAI does not know (`video_url`, `thinking`, …) travel, as do unknown keys; `strict` refuses both. Content
-may be absent or null on any role: live OpenAI accepts that, though its schema does not say so.
+Part types of vendors (`video_url`, `thinking`, …) travel, as do unknown keys; `strict` refuses both. Content may be
+absent or null on any role: live OpenAI accepts that, though its schema does not say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
-    always,
     array,
     either,
     empty,
@@ -48,7 +48,9 @@ PARTS: Final[Mapping[str, Check]] = {
     "text": record({"prompt_cache_breakpoint": mapping, "text": string, "type": string}, "text"),
     "image_url": record(
         {
-            "image_url": record({"detail": word("auto", "low", "high", travels=True), "url": string}, "url"),
+            "image_url": record(
+                {"detail": word("auto", "low", "high", vendors=vendor_words.IMAGE_DETAILS), "url": string}, "url"
+            ),
             "prompt_cache_breakpoint": mapping,
             "type": string,
         },
@@ -56,7 +58,11 @@ PARTS: Final[Mapping[str, Check]] = {
     ),
     "input_audio": record(
         {
-            "input_audio": record({"data": string, "format": word("wav", "mp3", travels=True)}, "data", "format"),
+            "input_audio": record(
+                {"data": string, "format": word("wav", "mp3", vendors=vendor_words.INPUT_AUDIO_FORMATS)},
+                "data",
+                "format",
+            ),
             "prompt_cache_breakpoint": mapping,
             "type": string,
         },
@@ -74,12 +80,8 @@ PARTS: Final[Mapping[str, Check]] = {
 }
 
 
-def foreign(kind: str) -> bool:
-    return kind not in PARTS
-
-
-def content(*kinds: str, travels: Callable[[str], bool] = foreign) -> Check:
-    part = tagged({kind: PARTS[kind] for kind in kinds}, travels)
+def content(*kinds: str, vendors: frozenset[str] = vendor_words.PARTS) -> Check:
+    part = tagged({kind: PARTS[kind] for kind in kinds}, vendors.__contains__)
     parts = array(part, "an array of objects", least=1)
     return either(string, parts, "one of a string or array of objects")
 
@@ -87,7 +89,7 @@ def content(*kinds: str, travels: Callable[[str], bool] = foreign) -> Check:
 TEXT_CONTENT: Final = content("text")
 USER_CONTENT: Final = content("text", "image_url", "input_audio", "file")
 # Vendors whose models draw or speak take their own images and audio back in the assistant's turn.
-ASSISTANT_CONTENT: Final = content("text", "refusal", travels=always)
+ASSISTANT_CONTENT: Final = content("text", "refusal", vendors=vendor_words.PARTS | PARTS.keys())
 
 # Calls in the history
 
@@ -108,7 +110,7 @@ CALL: Final = tagged(
             "custom",
         ),
     },
-    always,
+    vendor_words.is_vendor_call,
 )
 
 # Messages

@@ -1,6 +1,6 @@
 """What a model may call: `tools`, `tool_choice` and their forerunners `functions`, `function_call`.
 
-Tools of a type OpenAI does not know are a vendor's own (`web_search`, `code_interpreter`, …) and travel unless strict.
+Tools of a vendor's own type (`web_search`, `code_interpreter`, …: `vendor_words`) travel unless strict.
 """
 
 from __future__ import annotations
@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
-    always,
     array,
     boolean,
     either,
     mapping,
     missing,
+    never,
     record,
     string,
     tagged,
@@ -28,9 +29,6 @@ MOST_TOOLS: Final = 128
 NAME: Final = text(least=1, most=64, pattern="^[a-zA-Z0-9_-]+$")
 
 NAMED_CHOICES: Final = frozenset({"function", "custom"})
-# Mistral's older word for `required`; its own clients still send it.
-VENDOR_CHOICES: Final = frozenset({"any"})
-
 
 FUNCTION_SHAPE: Final = record(
     {"description": string, "name": NAME, "parameters": mapping, "strict": boolean},
@@ -56,15 +54,13 @@ CUSTOM: Final = record(
                 "text": record({"type": string}),
                 "grammar": record(
                     {
-                        "grammar": record(
-                            {"definition": string, "syntax": word("lark", "regex", travels=True)}, "definition"
-                        ),
+                        "grammar": record({"definition": string, "syntax": word("lark", "regex")}, "definition"),
                         "type": string,
                     },
                     "grammar",
                 ),
             },
-            always,
+            never,
         ),
         "name": NAME,
     },
@@ -75,7 +71,7 @@ TOOL_KINDS: Final[Mapping[str, Check]] = {
     "function": record({"function": check_function, "type": string}, "function"),
     "custom": record({"custom": CUSTOM, "type": string}, "custom"),
 }
-TYPED_TOOL: Final = tagged(TOOL_KINDS, always)
+TYPED_TOOL: Final = tagged(TOOL_KINDS, vendor_words.is_vendor_tool)
 
 
 def check_tool(value: Any, strict: bool) -> None:
@@ -103,17 +99,10 @@ CHOICE_OBJECT: Final = tagged(
             "allowed_tools",
         ),
     },
-    always,
+    vendor_words.is_vendor_choice,
 )
-CHOICE_WORD: Final = word("none", "auto", "required")
-
-
-def check_choice_word(value: Any, strict: bool) -> None:
-    if strict or value not in VENDOR_CHOICES:
-        CHOICE_WORD(value, strict)
-
-
-TOOL_CHOICE: Final = either(check_choice_word, CHOICE_OBJECT, "one of a string or object")
+CHOICE_WORD: Final = word("none", "auto", "required", vendors=vendor_words.CHOICES)
+TOOL_CHOICE: Final = either(CHOICE_WORD, CHOICE_OBJECT, "one of a string or object")
 FUNCTION_CALL: Final = either(word("none", "auto"), NAMED, "one of a string or object")
 
 
