@@ -7,7 +7,7 @@ the vendor's answer is read, never here.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 
 class Unset(Enum):
@@ -35,11 +35,13 @@ class AntiphonError(Exception):
         code: str | Unset | None = UNSET,
         param: str | None = None,
         retry_after: int | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
         self.retry_after = retry_after
+        self.extra = extra  # what else stands inside the error object, such as Azure's `innererror`
         if status is not None:
             self.status = status
         if type is not None:

@@ -145,7 +145,7 @@ def test_usual_answers_and_requests_are_plain() -> None:
     assert plain_answer.read_plain(json.dumps(answer()).encode()) is not None
     assert plain_answer.read_plain(json.dumps({**answer(), "x_new": {"a": 1}}).encode()) is not None
     assert plain_request.read_plain(json.dumps(request()).encode()) is not None
-    assert plain_request.read_plain(json.dumps({**request(), "stream": False, "x": [1]}).encode()) is not None
+    assert plain_request.read_plain(json.dumps({**request(), "stream": False, "user": "u"}).encode()) is not None
 
 
 @pytest.mark.parametrize(
@@ -163,6 +163,7 @@ def test_usual_answers_and_requests_are_plain() -> None:
         {"messages": [{"role": "user", "content": None}]},
         {"messages": [{"role": "user", "content": [{"type": "text", "text": "x"}]}]},
         {"model": ""},
+        {"x_unknown": 1},
         {"model": 5},
     ],
 )
@@ -197,3 +198,25 @@ def test_only_the_models_name_changes(model: str, text: str, more: dict[str, str
 def test_the_models_name_is_usually_found() -> None:
     body = json.dumps(request()).encode()
     assert plain_request.with_model(body, "m", b"target") is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model":"m","messages":[{"role":"user","content":"x"}],"zz":"\xff"}',
+        b'{"model":"m","messages":[{"role":"user","content":"x"}],"zz":1e400}',
+        b'{"model":"m","messages":[{"role":"user","content":"x","zz":"\xff"}]}',
+        b'{"model":"m","messages":[{"role":"user","content":"x"}],"messages":[{"role":"user","content":"y"}]}',
+        b'{"model":"m","messages":[{"role":"user","content":"x","content":"y"}]}',
+        b'{"model":"m","messages":[{"role":"user","role":"system","content":"x"}]}',
+    ],
+)
+def test_what_is_skipped_or_said_twice_is_not_plain(body: bytes) -> None:
+    assert plain_request.read_plain(body) is None
+
+
+def test_an_answer_with_broken_characters_is_not_plain() -> None:
+    body = json.dumps({**answer(), "x_new": "@"}).encode()
+    assert plain_answer.read_plain(body) is not None
+    assert plain_answer.read_plain(body.replace(b"@", b"\xff")) is None
+    assert plain_answer.read_plain(body.replace(b"@", "é".encode())) is not None

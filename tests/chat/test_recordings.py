@@ -198,8 +198,14 @@ def test_vendor_extras_travel() -> None:
 
 
 def test_what_rode_on_the_usage_chunk_rides_on_ours() -> None:
-    stream = start("llamacpp")
+    stream = machine(include_usage=True)
     chunks, _ = play([recording("llamacpp")], stream)
     assert all("timings" not in chunk for chunk in chunks)
     assert stream.usage_envelope()["timings"]["predicted_n"] == 2
     assert "timings" not in stream.envelope()
+
+
+def test_what_rode_on_the_usage_chunk_is_sent_where_there_is_no_usage_chunk() -> None:
+    chunks, _ = play([recording("llamacpp")], start("llamacpp"))
+    assert [chunk["timings"]["predicted_n"] for chunk in chunks if "timings" in chunk] == [2]
+    assert (chunks[-1]["timings"]["predicted_n"], chunks[-1]["choices"][0]["delta"]) == (2, {})

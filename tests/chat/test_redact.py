@@ -44,6 +44,7 @@ HOSTS = [
     "192.168.0.255",
     "[::1]:8000",
     "::1",
+    "::1:11434",
     "[::]:8080",
     "fe80::1ff:fe23:4567:890a",
     "fe80::1%eth0",
@@ -80,6 +81,7 @@ KEYS = [
     "Zm9vYmFyYmF6MTIzNDU2Nzg5MGFiY2RlZmdoaWprbA==",
     "q7Zt_x93-LmPa0VbN4yKd8Rw_2HsJc6E",
     "org-0123456789abc",
+    "org-AbCdEfGhIjKlMnOpQrStUvWx",
     "proj_Ab12Cd34Ef56Gh",
 ]
 
@@ -148,6 +150,7 @@ ORDINARY = [
     "server.py:1024, main.cc:80, serving_chat.py:120",
     "std::string, torch::cat, c10::Error, a::b, [1::2], [::-1], x[::2]",
     "version 1.2.3, CUDA 12.4, v1.2.3.4, driver 535.104.5.1",
+    "changed to max_tokens:4096, from line:1024, to gpt4:12",
     "3:1, 16:9, line 3:14, max-tokens:4096, content-length:2048",
     "aa:bb:cc:dd:ee:ff",
     # JSON
@@ -158,6 +161,7 @@ ORDINARY = [
     "chatcmpl-" + HEX,
     "chatcmpl-tool-" + HEX,
     "req_" + HEX,
+    "srvtoolu_01WYG3ziw53XMcoyKL4XcZmEabc",
     "123e4567-e89b-12d3-a456-426614174000",
     # prose
     "Unexpected token: 'function_name' at position 12",

@@ -2,7 +2,7 @@
 
 What leaves (spec §3.5, §6 D, peers S6): indices 0, 1, 2 … in the order in which calls appear; `id`, `type` and `name`
 in the first fragment and never again; arguments as strings of JSON, `{}` where a finished call had none. One fragment
-at a time: the stream sends each in a chunk of its own.
+at a time: the stream sends each in a chunk of its own. A whole answer's calls are mended by the same rules.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ class Fragment:
 
     index: int | None
     id: str | None
-    custom: bool
+    kind: tuple[str, str]
     name: str | None
     words: str  # a piece of the arguments (of a custom tool: of its input)
     extras: Document  # unknown keys beside `function`
     inner: Document  # unknown keys inside it
+
+    def says(self) -> bool:
+        return bool(self.name or self.words or self.extras or self.inner)
 
 
 @dataclass(slots=True)
@@ -89,7 +92,7 @@ class Calls:
     def take(self, value: object, *, lenient: bool = False) -> list[Document]:
         """The fragments to send for one delta's `tool_calls`."""
         out: list[Document] = []
-        for entry in _entries(value):
+        for entry in read_entries(value):
             fragment = read_fragment(entry)
             call = self._find(fragment) or self._new(fragment)
             self._bind(call, fragment)
@@ -103,11 +106,11 @@ class Calls:
         out: list[Document] = []
         for call in self._calls:
             if call.tail:
-                self._add(call, Fragment(None, None, False, None, settle_tail(call.tail), {}, {}), out)
+                self._add(call, Fragment(None, None, call.kind, None, settle_tail(call.tail), {}, {}), out)
                 call.tail = ""
             if not call.opened and (call.name or call.words):
                 self._open(call, out)
-            if call.opened and whole and call.kind is _FUNCTION and not call.said().strip():
+            if call.opened and whole and _lacks(call.kind, call.said()):
                 self._say(call, "{}", {}, {}, out)
         return out
 
@@ -167,7 +170,7 @@ class Calls:
         call = Call(
             id=self._new_id() if taken or fragment.id is None else fragment.id,
             given_id=fragment.id,
-            kind=_CUSTOM if fragment.custom else _FUNCTION,
+            kind=fragment.kind,
         )
         self._calls.append(call)
         return call
@@ -261,11 +264,58 @@ class LegacyCall:
         return [fragment["function"] for fragment in fragments]
 
 
+def mend_calls(value: object, new_id: Callable[[], str], texts: list[str], *, whole: bool) -> list[Document]:
+    """The calls of a whole answer. Each entry is a call, so there is nothing to put together."""
+    calls: list[Document] = []
+    ids: set[str] = set()
+    for entry in read_entries(value):
+        fragment = read_fragment(entry)
+        if not (fragment.id or fragment.says()):
+            continue
+        id = new_id() if fragment.id is None or fragment.id in ids else fragment.id
+        ids.add(id)
+        if _is_foreign(entry):
+            calls.append({**entry, "id": id})
+            continue
+        kind = fragment.kind
+        call = {"id": id, "type": kind[0], kind[0]: _mend_body(fragment, texts, whole), **fragment.extras}
+        calls.append({**call, "index": entry["index"]} if "index" in entry else call)  # no key of OpenAI's; it travels
+    return calls
+
+
+def mend_function_call(value: object, texts: list[str], *, whole: bool) -> Document | None:
+    """The legacy call of a whole answer; None where there is none."""
+    if not value:
+        return None
+    fragment = read_fragment({"function": value})
+    return _mend_body(fragment, texts, whole) if fragment.says() else None
+
+
+def _mend_body(fragment: Fragment, texts: list[str], whole: bool) -> Document:
+    name, words = fragment.name or "", fragment.words
+    if whole and _lacks(fragment.kind, words):
+        words = "{}"
+    texts += (name, words)
+    return {**fragment.inner, "name": name, fragment.kind[1]: words}
+
+
+def _is_foreign(entry: Document) -> bool:
+    """A call of a vendor's own kind, with a body of its own (Zhipu's `web_browser`)."""
+    kind = entry.get("type")
+    own = ("function", "custom", "name", "arguments", "input")
+    return isinstance(kind, str) and kind not in ("", *own) and all(entry.get(key) is None for key in own)
+
+
+def _lacks(kind: tuple[str, str], words: str) -> bool:
+    """Arguments of a finished call are JSON, also where the model gave none (D5)."""
+    return kind is _FUNCTION and not words.strip()
+
+
 def _says(extras: Document, sent: Document) -> bool:
     return any(value is not None and sent.get(key) != value for key, value in extras.items())
 
 
-def _entries(value: object) -> list[Document]:
+def read_entries(value: object) -> list[Document]:
     """Null and "" are none; one object stands for a list of one."""
     if not value:
         return []
@@ -280,8 +330,9 @@ def _entries(value: object) -> list[Document]:
 
 def read_fragment(entry: Document) -> Fragment:
     custom = entry.get("type") == "custom" or (isinstance(entry.get("custom"), dict) and not entry.get("function"))
-    kind, key = _CUSTOM if custom else _FUNCTION
-    body = entry.get(kind)
+    kind = _CUSTOM if custom else _FUNCTION
+    key = kind[1]
+    body = entry.get(kind[0])
     known = {"index", "id", "type", "function", "custom"}
     if body is None and ("name" in entry or key in entry):  # written flat, without `function`
         body = {name: entry[name] for name in ("name", key) if name in entry}
@@ -293,7 +344,7 @@ def read_fragment(entry: Document) -> Fragment:
     return Fragment(
         index=_read_index(entry.get("index")),
         id=_read_id(entry.get("id")),
-        custom=custom,
+        kind=kind,
         name=name if isinstance(name, str) and name else None,
         words=_read_words(body.get(key)),
         extras={name: value for name, value in entry.items() if name not in known},

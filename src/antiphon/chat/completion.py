@@ -7,10 +7,9 @@ one string, reasoning in `reasoning_content`, calls whole, a finish reason of th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import msgspec
-
+from antiphon.chat.calls import mend_calls, mend_function_call, read_entries
 from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import is_error, is_failure, read_failure
 from antiphon.chat.finish import read_finish, settle_finish
@@ -73,7 +72,8 @@ def merge(documents: list[Document]) -> Document:
 def chunks(document: Document) -> list[Document]:
     """A whole answer as an upstream would have streamed it, for one that answers JSON though asked to stream.
 
-    Not yet canonical: the stream machine reads these as it reads any upstream's.
+    Not yet canonical: the stream machine reads these as it reads any upstream's. But what is cut or failed is refused
+    here, all of it: nothing has left yet, so that another target can still answer.
     """
     document = _whole(document)
     choices = read_choices(document)
@@ -82,14 +82,12 @@ def chunks(document: Document) -> list[Document]:
     replayed = []
     for choice in choices:
         message = _message(choice)
+        choice["finish_reason"] = _finish(choice, message)
         del choice["message"]
         choice["delta"] = message
-        word = _finish_word(choice, message)
-        choice["finish_reason"] = "stop" if word == "" else word
-        calls = _as_list(message.pop("tool_calls", None))
+        calls = read_entries(message.pop("tool_calls", None))
         for index, call in enumerate(calls):
-            if isinstance(call, dict):
-                call["index"] = index
+            call["index"] = index
         if calls:
             message["tool_calls"] = calls
         replayed.append({**envelope, "choices": [choice]})
@@ -139,12 +137,16 @@ def conform_logprobs(logprobs: object) -> Document | None:
     if not isinstance(logprobs, dict):
         return None
     for key in ("content", "refusal"):
-        tokens = logprobs.setdefault(key, None)
-        for token in tokens if isinstance(tokens, list) else ():
-            if isinstance(token, dict):
-                token.setdefault("bytes", None)
-                token["top_logprobs"] = token.get("top_logprobs") or []
+        for token in _records(logprobs.setdefault(key, None)):
+            token.setdefault("bytes", None)
+            token["top_logprobs"] = token.get("top_logprobs") or []
+            for rival in _records(token["top_logprobs"]):
+                rival.setdefault("bytes", None)
     return logprobs
+
+
+def _records(value: object) -> list[Document]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _whole(document: Document) -> Document:
@@ -153,15 +155,11 @@ def _whole(document: Document) -> Document:
 
 
 def _conform_choice(choice: Document, request: ChatRequest, stamp: Stamp, texts: list[str], think: bool) -> None:
-    if is_error(choice.get("error")):  # OpenRouter: a choice that failed
-        raise read_failure(choice)
     message = _message(choice)
     message["role"] = "assistant"
     finish = _finish(choice, message)
     _conform_text(message, think)
-    cut = finish in _CUT
-    called = _conform_calls(message, stamp, texts, cut)
-    legacy = _conform_function_call(message, texts, cut)
+    called, legacy = _conform_calls(message, stamp, texts, whole=finish not in _CUT)
     if message.get("refusal") == "":
         message["refusal"] = None  # nothing was refused
     if not message["content"] and (called or legacy or message.get("refusal")):
@@ -173,6 +171,8 @@ def _conform_choice(choice: Document, request: ChatRequest, stamp: Stamp, texts:
 
 
 def _message(choice: Document) -> Document:
+    if is_error(choice.get("error")):  # OpenRouter: a choice that failed
+        raise read_failure(choice)
     message = choice.get("message")
     if message is None:
         message = choice["message"] = {}
@@ -182,18 +182,15 @@ def _message(choice: Document) -> Document:
 
 
 def _finish(choice: Document, message: Document) -> str:
-    word = _finish_word(choice, message)
+    word = choice.get("finish_reason")
+    if word is None:
+        word = message.pop("finish_reason", None)  # S4's prose nests it in the message (D4)
     reason, native = read_finish("stop" if word == "" else word)  # "" is null before the end; here is the end
     if reason is None:
         raise UpstreamError("The upstream ended its answer without a finish reason.", code="upstream_truncated")
     if native is not None and choice.get("native_finish_reason") is None:
         choice["native_finish_reason"] = native
     return reason
-
-
-def _finish_word(choice: Document, message: Document) -> Any:
-    word = choice.get("finish_reason")
-    return message.pop("finish_reason", None) if word is None else word  # S4's prose nests it in the message (D4)
 
 
 def _conform_text(message: Document, think: bool) -> None:
@@ -234,52 +231,19 @@ def _add_reasoning(message: Document, reasoning: str | None) -> None:
         message["reasoning_content"] = own + reasoning if isinstance(own, str) else reasoning
 
 
-def _conform_calls(message: Document, stamp: Stamp, texts: list[str], cut: bool) -> bool:
-    calls = _as_list(message.pop("tool_calls", None))
-    for call in calls:
-        if not isinstance(call, dict):
-            raise _malformed()
-        if not isinstance(call.get("id"), str) or not call["id"]:
-            call["id"] = stamp.new_call_id()
-        if isinstance(call.get("custom"), dict):
-            call["type"] = "custom"
-            _conform_called(call["custom"], "input", "", texts)
-        elif isinstance(call.get("function"), dict):
-            call["type"] = "function"
-            _conform_called(call["function"], "arguments", "" if cut else "{}", texts)
+def _conform_calls(message: Document, stamp: Stamp, texts: list[str], *, whole: bool) -> tuple[bool, bool]:
+    """(whether tools were called, whether a legacy function was). `whole`: the answer was not cut."""
+    called, legacy = message.pop("tool_calls", None), message.pop("function_call", None)
+    try:
+        calls = mend_calls(called, stamp.new_call_id, texts, whole=whole)
+        call = mend_function_call(legacy, texts, whole=whole)
+    except RecursionError:  # arguments nested just below what the decoder takes
+        raise _malformed() from None
     if calls:
         message["tool_calls"] = calls
-    return bool(calls)
-
-
-def _conform_function_call(message: Document, texts: list[str], cut: bool) -> bool:
-    call = message.get("function_call")
-    if isinstance(call, dict):
-        _conform_called(call, "arguments", "" if cut else "{}", texts)
-        return True
-    message.pop("function_call", None)
-    return False
-
-
-def _conform_called(called: Document, key: str, empty: str, texts: list[str]) -> None:
-    """`arguments` (of a custom tool: `input`) is always a string, and JSON also where the model gave none (D5)."""
-    name = called.get("name")
-    called["name"] = name if isinstance(name, str) else ""
-    said = called.get(key)
-    if said is not None and not isinstance(said, str):
-        try:
-            said = msgspec.json.encode(said).decode()
-        except RecursionError:  # nested just below what the decoder takes
-            raise _malformed() from None
-    called[key] = said or empty
-    texts += (called["name"], called[key])
-
-
-def _as_list(calls: Any) -> list[Any]:
-    """Null and [] are no calls (D9); one object stands for a list of one."""
-    if isinstance(calls, dict):
-        return [calls] if calls else []
-    return calls if isinstance(calls, list) else []
+    if call is not None:
+        message["function_call"] = call
+    return bool(calls), call is not None
 
 
 def _malformed() -> UpstreamError:

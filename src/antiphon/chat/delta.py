@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from antiphon.chat.calls import Calls, LegacyCall
-from antiphon.chat.completion import conform_logprobs
+from antiphon.chat.completion import MAX_CHOICES, conform_logprobs
 from antiphon.chat.event import heal, settle_tail
 from antiphon.chat.failure import is_error, malformed, read_failure
 from antiphon.chat.finish import read_finish
@@ -19,6 +19,7 @@ from antiphon.chat.text import ThinkSplitter, flatten
 # Empty values of these say nothing and are not sent; `role` is the machine's own to send.
 SILENT: Final = frozenset({"refusal", "tool_calls", "function_call", "audio", "reasoning", "reasoning_content"})
 NATIVE: Final = "native_finish_reason"
+_TOKENS: Final = ("content", "refusal")
 _SCALARS: Final = (str, int, float)
 
 
@@ -33,6 +34,8 @@ class State:
     finish: str | None = None
     streamed: bool = False  # a real `delta` has come: a `message` now is a copy of the whole, not a piece
     audio_over: bool = False  # its audio has said when it expires, which is its last word (E8)
+    opening: Document = field(default_factory=dict)  # extras on its role chunk, until its next entry
+    tokens: Document | None = None  # logprobs whose text has not come yet
     tails: dict[str, str] = field(default_factory=dict)  # text key -> a character cut in two
     sent: Document = field(default_factory=dict)  # scalar extras the client has seen on this choice
 
@@ -47,6 +50,13 @@ class State:
         self.tails = {}
         return text
 
+    def take_tokens(self, more: Document | None = None) -> Document | None:
+        """The logprobs that waited, and these."""
+        held, self.tokens = self.tokens, None
+        if held is None or more is None:
+            return held or more
+        return {**held, **more, **{key: [*(held[key] or ()), *(more[key] or ())] or None for key in _TOKENS}}
+
 
 @dataclass(slots=True)
 class Read:
@@ -56,6 +66,7 @@ class Read:
     aside: Document  # unknown keys of its delta
     reason: str | None
     logprobs: Document | None
+    role: bool = False  # it says who speaks
     text: Document = field(default_factory=dict)  # content, refusal, reasoning, audio
     tool_calls: object = None
     function_call: object = None
@@ -66,6 +77,40 @@ class Read:
     def take_native(self) -> Document:
         """The vendor's word for the finish, which stands beside it and nowhere else."""
         return {NATIVE: self.extras.pop(NATIVE)} if NATIVE in self.extras else {}
+
+
+def read_choices(value: object, n: int) -> list[Any]:
+    """Null and missing are none (F8); one object stands for a list of one. All n with one index: their places tell."""
+    if not value:
+        return []
+    if isinstance(value, dict):
+        return [value]
+    if not isinstance(value, list) or len(value) > MAX_CHOICES:
+        raise malformed()
+    if len(value) == n > 1 and all(isinstance(choice, dict) and choice.get("index") == 0 for choice in value):
+        return [{**choice, "index": place} for place, choice in enumerate(value)]
+    return value
+
+
+def read_index(value: object) -> int:
+    if isinstance(value, str) and len(value) <= 3 and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or not 0 <= value < MAX_CHOICES:
+        raise malformed()
+    return value
+
+
+def is_remark(choice: object) -> bool:
+    """An entry that only annotates: no delta, no end, nothing that begins an answer."""
+    if not isinstance(choice, dict):
+        return choice is None
+    delta = choice.get("delta")
+    if isinstance(delta, dict) and any(value is not None for value in delta.values()):
+        return False
+    said = ("message", "finish_reason", "logprobs", "error")
+    return (not delta or isinstance(delta, dict)) and not any(choice.get(key) for key in said)
 
 
 def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
@@ -79,7 +124,7 @@ def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
     if native is not None and choice.get(NATIVE) is None:
         choice[NATIVE] = native
     read = Read(choice, delta, reason, _read_logprobs(choice.pop("logprobs", None)))
-    delta.pop("role", None)
+    read.role = bool(delta.pop("role", None))
     read.tool_calls, read.function_call = delta.pop("tool_calls", None), delta.pop("function_call", None)
     _read_text(read, state, lenient)
     audio = delta.pop("audio", None)
@@ -110,7 +155,7 @@ def _read_logprobs(value: object) -> Document | None:
     if isinstance(value, list):
         value = {"content": value}
     if isinstance(value, dict):
-        for key in ("content", "refusal"):
+        for key in _TOKENS:
             tokens = value.get(key)
             value[key] = [t for t in tokens if isinstance(t, dict)] if isinstance(tokens, list) else None
     return conform_logprobs(value)

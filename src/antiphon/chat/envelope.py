@@ -29,6 +29,11 @@ class Envelope:
         self._stamp = stamp
         self._facts: Document = {}
 
+    @property
+    def named(self) -> bool:
+        """Is the id settled? One that is made up now could not be taken back."""
+        return bool(self.fixed) or "id" in self._facts
+
     def note(self, chunk: Document) -> None:
         """Takes in what a chunk tells. Empty values (Azure's first chunk) tell nothing."""
         facts = self._facts

@@ -8,8 +8,9 @@ Shapes seen: {"error": {…}} and {"error": "text"} (most), {"object": "error", 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from antiphon.chat.redact import redact
 from antiphon.chat.stamp import Document
@@ -35,6 +36,30 @@ _STATUS_OF_WORD: Final = (
 _MESSAGE_KEYS: Final = ("message", "msg", "detail", "details", "error_msg", "error_message", "error_description")
 _CODE_KEYS: Final = ("code", "error_code", "errorCode")
 _STATUS_KEYS: Final = ("status", "status_code", "statusCode", "http_code", "http_status", "httpStatus")
+
+# Too long a prompt. By code or type, whatever the status: OpenAI and most, llama.cpp, LiteLLM, GitHub.
+_OVERFLOW_WORDS: Final = (
+    *("context_length", "context_size", "context_window", "contextlength", "contextwindow", "context_limit"),
+    *("prompt_too_long", "input_too_long", "max_prompt_tokens", "tokens_limit_reached"),
+)
+# By phrase, where a status blames the request or there is none. Whose: tests/chat/test_failure.py quotes them.
+_OVERFLOW: Final = re.compile(
+    r"(?:max(?:imum)?|available|model(?:'s)?) context (?:length|size|window)|maximum (?:prompt|model) length"
+    r"|(?:exceed(?:s|ed)?|longer than|greater than|reached)\b[^.]{0,60}\bcontext (?:length|size|window|limit)"
+    r"|context (?:length|size|window)[^.]{0,30}\b(?:exceed|overflow)|context length of only"
+    r"|(?:prompt|input)(?: tokens)?(?: is)? too long\b|n_keep \(\d+\) >= n_ctx"
+    r"|exceeds? the maximum number of tokens|prompt token count of|prompt exceeds max length|model token limit"
+    r"|reduce the length of the (?:messages|prompt|input)|too many tokens|range of input length should be"
+    r"|tokens \+ `?max_new_tokens`? must be",
+    re.IGNORECASE,
+)
+_BLAMES_REQUEST: Final = frozenset({400, 413, 422})
+
+# What Azure tells of its filter's verdict beside the message; old and new spellings both occur (spec §4.2).
+_VERDICT_KEYS: Final = ("innererror", "inner_error", "content_filter_result", "content_filter_results")
+_FILTER_WORDS: Final = ("content_filter", "responsibleaipolicy")
+_DEEPEST: Final = 8
+_WIDEST: Final = 64
 
 # These mean that *our* credential is refused: the client cannot mend it, and the vendor's words may quote the key.
 _OURS: Final = frozenset({401, 403, 407})
@@ -78,22 +103,64 @@ def read_failure(document: object, status: int | None = None, secrets: Iterable[
     error = _find_error(document)
     code, kind = _first(error, _CODE_KEYS), error.get("type")
     told = status if status is not None and status >= 300 else _status_of(error, code, kind)
-    outward = _outward(told, from_http=told == status)
     if told in _OURS:
         return UpstreamError(_REFUSED)
-    message = redact(_message_of(error), secrets) or _UNSAID
+    said = _message_of(error)
+    message = redact(said, secrets) or _UNSAID
+    if _is_overflow(f"{code} {kind}".lower(), said, told):
+        kind, code, param = "invalid_request_error", "context_length_exceeded", "messages"
+        return UpstreamError(message, status=400, type=kind, code=code, param=param)
+    outward = _outward(told or 502, from_http=told == status)
     if outward >= 500:
         return UpstreamError(message, status=outward, code="timeout" if outward == 504 else "upstream_error")
-    param = error.get("param")
-    limited = outward == 429
+    return _blame(error, message, outward, secrets)
+
+
+def _blame(error: Document, message: str, status: int, secrets: Iterable[str]) -> UpstreamError:
+    """The request's own fault: the vendor's type, code and param are for the client."""
+    code, param = _first(error, _CODE_KEYS), error.get("param")
+    filtered = any(word in f"{code} {_inner_code(error)}".lower() for word in _FILTER_WORDS)
+    usual = {"type": "invalid_request_error", "code": "content_filter" if filtered else None}
+    if status == 429:
+        usual = {"type": "requests", "code": "rate_limit_exceeded"}
     return UpstreamError(
         message,
-        status=outward,
-        type=_word(kind) or ("requests" if limited else "invalid_request_error"),
-        code=_word(code) or ("rate_limit_exceeded" if limited else None),
+        status=status,
+        type=_word(error.get("type")) or usual["type"],
+        code=_word(code) or usual["code"],
         param=redact(param, secrets) if isinstance(param, str) and param else None,
         retry_after=_retry_after(error),
+        extra=_verdict(error, secrets) if filtered else None,
     )
+
+
+def _is_overflow(words: str, said: str, status: int | None) -> bool:
+    if any(word in words for word in _OVERFLOW_WORDS):
+        return True
+    blames = (status is None or status in _BLAMES_REQUEST) and "rate_limit" not in words
+    return blames and _OVERFLOW.search(said[:4000]) is not None
+
+
+def _verdict(error: Document, secrets: Iterable[str]) -> Document | None:
+    return {key: _clean(error[key], secrets) for key in _VERDICT_KEYS if error.get(key)} or None
+
+
+def _clean(value: Any, secrets: Iterable[str], depth: int = 0) -> Any:
+    """Redacted at every depth; what is deeper than any verdict is left out."""
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if depth == _DEEPEST:
+        return None if isinstance(value, dict | list) else value
+    if isinstance(value, dict):
+        return {key: _clean(item, secrets, depth + 1) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item, secrets, depth + 1) for item in value[:_WIDEST]]
+    return value
+
+
+def _inner_code(error: Document) -> object:
+    inner = error.get("innererror") or error.get("inner_error")
+    return inner.get("code") if isinstance(inner, dict) else None
 
 
 def _find_error(document: object) -> Document:
@@ -138,12 +205,13 @@ def _message_of(error: Document) -> str:
     return ""
 
 
-def _status_of(error: Document, code: object, kind: object) -> int:
+def _status_of(error: Document, code: object, kind: object) -> int | None:
+    """None: the document does not say."""
     for value in (code, *(error.get(key) for key in _STATUS_KEYS)):
         if (status := _http_status(value)) is not None:
             return status
-    words = f"{code} {kind} {error.get('status')} {error.get('error_id')}".lower()
-    return next((status for row, status in _STATUS_OF_WORD if any(word in words for word in row)), 502)
+    words = f"{code} {kind} {error.get('status')} {error.get('error_id')} {_inner_code(error)}".lower()
+    return next((status for row, status in _STATUS_OF_WORD if any(word in words for word in row)), None)
 
 
 def _http_status(value: object) -> int | None:

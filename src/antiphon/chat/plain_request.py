@@ -61,8 +61,7 @@ def with_model(body: bytes, model: str, wanted: bytes) -> bytes | None:
     if body.find(b'"model"', at) >= 0:
         return None
     start = body.find(b'"', at) + 1
-    name = model.encode()
-    end = start + len(name)
-    if body[at : start - 1].strip() != b":" or body[start:end] != name or body[end : end + 1] != b'"':
+    end = body.find(b'"', start)
+    if body[start:end] != model.encode() or body[at : start - 1].strip() != b":":
         return None
     return b"%b%b%b" % (body[:start], wanted, body[end:])

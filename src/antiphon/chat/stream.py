@@ -1,9 +1,10 @@
 """The stream machine: an upstream's chunks in, canonical chunks out, whatever comes (spec §3, §6 C-F; peers S1-S13).
 
-Pure: no clock, no I/O. Every chunk that leaves has the same id, object, created and model, exactly one choice, and no
-usage. Each choice begins with its role, in ascending order of index, ends with one finish reason of the enum, and says
-nothing afterwards but annotations. Unknown keys travel at every depth; where a chunk must be split they ride on one of
-its pieces. Anything that cannot be read is an UpstreamError, and nothing else is ever raised.
+Pure: no clock, no I/O. Every chunk that leaves has the same id, object, created and model, exactly one choice (but for
+moderation's, the last, which has none), and no usage. Each choice begins with its role, in ascending order of index,
+ends with one finish reason of the enum, and says nothing afterwards but annotations. Unknown keys travel at every
+depth; where a chunk must be split they ride on one of its pieces. Anything that cannot be read is an UpstreamError, and
+nothing else is ever raised.
 """
 
 from __future__ import annotations
@@ -11,8 +12,18 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.chat.calls import Calls, LegacyCall
-from antiphon.chat.completion import MAX_CHOICES
-from antiphon.chat.delta import SILENT, Read, State, has_tokens, read_choice, remember, says
+from antiphon.chat.delta import (
+    SILENT,
+    Read,
+    State,
+    has_tokens,
+    is_remark,
+    read_choice,
+    read_choices,
+    read_index,
+    remember,
+    says,
+)
 from antiphon.chat.envelope import OWN, STICKY, Envelope
 from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, truncated
 from antiphon.chat.failure import is_failure, malformed, read_failure
@@ -25,7 +36,7 @@ from antiphon.chat.text import ThinkSplitter
 __all__ = ["ChatStream", "decode", "is_done"]
 
 # Keys whose values the fast path would have to look at.
-_WATCHED: Final = frozenset({"error", "x_groq"})
+_WATCHED: Final = frozenset({"error", "x_groq", "moderation"})
 _WATCHED_IN_CHOICE: Final = frozenset({"error", "usage"})
 _NEEDED_IN_CHOICE: Final = frozenset({"delta", "finish_reason", "index"})
 _NOTHING: Final[tuple[str, ...]] = ()
@@ -53,7 +64,9 @@ class ChatStream:
         self._own_index: dict[int, int] = {}  # fan-out: the index a source gives its choice
         self._tally = Tally(sources)
         self._envelope = Envelope(stamp)
-        self._closing: Document = {}  # extras of the upstream's usage chunk
+        self._early: list[tuple[Document, int, bool]] = []  # chunks before the first with an id, and their `_read`
+        self._moderation: dict[int, Document] = {}  # by source; it leaves after everything else (spec §4.5)
+        self._closing: Document = {}  # extras of the upstream's usage chunk, for ours
         # The last chunk's keys, when it was a text delta: the next one is likely the same (see `feed`).
         self._shape: tuple[str, ...] | None = None
         self._choice_shape = _NOTHING
@@ -137,17 +150,36 @@ class ChatStream:
             chunk = scrub(chunk, keep=TEXT_KEYS)
         if is_failure(chunk):
             raise read_failure(chunk)
-        shape = None if lenient else self._shape_of(chunk)
         self._envelope.note(chunk)
-        choices = _read_choices(chunk.get("choices"), self._request.n)
+        choices = read_choices(chunk.get("choices"), self._request.n)
+        if not self._envelope.named and all(is_remark(choice) for choice in choices):
+            # Azure's filters can be quicker than its first real chunk. No role may leave with an id made up for them.
+            self._early.append((chunk, source, lenient))
+            return []
+        shape = None if lenient else self._shape_of(chunk)
+        out: list[Document] = []
+        early, self._early = self._early, []
+        for waiting in early:
+            out += self._read(*waiting)
+        out += self._read(chunk, source, lenient)
+        if early and out and self._envelope.pending.keys().isdisjoint(out[0]):
+            self._envelope.ride({}, out[0])
+        self._learn(shape)
+        return out
+
+    def _read(self, chunk: Document, source: int, lenient: bool) -> list[Document]:
+        choices = read_choices(chunk.get("choices"), self._request.n)
         reported = self._tally.note(chunk, source, bare=not choices, finished=len(self._choices) - len(self._open))
         out: list[Document] = []
         for position, choice in enumerate(choices):
             if choice is not None:
                 self._take(choice, position, source, lenient, out)
         extras = {key: value for key, value in chunk.items() if key not in OWN}
-        self._place(scrub(extras) if lenient else extras, reported, out)
-        self._learn(shape)
+        if lenient:
+            extras = scrub(extras)
+        if isinstance(extras.get("moderation"), dict):
+            self._moderation.setdefault(source, {}).update(extras.pop("moderation"))
+        self._place(extras, reported, out)
         return scrub(out) if lenient else out
 
     def _take(self, choice: Any, position: int, source: int, lenient: bool, out: list[Document]) -> None:
@@ -181,35 +213,41 @@ class ChatStream:
             return [{**read.text, **read.aside}, *calls]
         if calls:
             calls[0] = {**calls[0], **read.aside}
-        elif has_tokens(read.logprobs) or (read.reason is not None and says(read.aside, state.sent)):
-            return [read.aside]  # the finish chunk's delta is empty, and so are its logprobs
+        elif read.reason is not None and says(read.aside, state.sent):
+            return [read.aside]  # the finish chunk's delta is empty
         return calls
 
     def _relay(
         self, state: State, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
     ) -> None:
         """Sends an entry's pieces. Its extras ride on the last before the finish, or on the role chunk made for it."""
+        opening, state.opening = state.opening, {}
         if deltas:
             native = read.take_native() if read.reason is not None else {}
             out += (self._piece(state, delta) for delta in deltas[:-1])
-            out.append(self._piece(state, deltas[-1], logprobs=read.logprobs, extras=read.extras))
+            logprobs = state.take_tokens(read.logprobs)
+            out.append(self._piece(state, deltas[-1], logprobs=logprobs, extras=read.extras))
             if read.reason is not None:
                 self._finish(state, read.reason, native, out)
-        elif read.reason is not None:
+            return
+        if has_tokens(read.logprobs):  # half a character, a marker of thinking: their text is yet to come
+            state.tokens = state.take_tokens(read.logprobs)
+        if read.reason is not None:
             self._finish(state, read.reason, read.extras, out)
         elif fresh is not None:
             choice = fresh["choices"][0]
             choice["delta"].update(read.aside)
             choice.update(read.extras)
             remember(read.extras, state.sent)
-        elif not read.says_nothing(state):
+            state.opening = read.extras
+        elif not read.says_nothing(state) and not (read.role and _repeats(read, opening)):
             out.append(self._piece(state, read.aside, extras=read.extras))
 
     def _finish(self, state: State, reason: str, extras: Document, out: list[Document]) -> None:
         text = state.flush()
-        if text:
+        if text or state.tokens:
             self.texts += text.values()
-            out.append(self._piece(state, text))
+            out.append(self._piece(state, text, logprobs=state.take_tokens()))
         whole = reason not in (LENGTH, CONTENT_FILTER)
         out += (self._piece(state, {"tool_calls": [call]}) for call in state.calls.close(whole=whole))
         out += (self._piece(state, {"function_call": call}) for call in state.legacy.close(whole=whole))
@@ -228,14 +266,22 @@ class ChatStream:
             self._finish(self._choices[index], STOP, {}, out)
         if self._envelope.pending:
             self._carry(out)
+        out += self._moderated()
         self.finished = True
         return out
+
+    def _moderated(self) -> list[Document]:
+        verdicts: list[Document] = []
+        for verdict in self._moderation.values():
+            if verdict and verdict not in verdicts:
+                verdicts.append(verdict)
+        return [{**self._envelope.seal(), "moderation": verdict, "choices": []} for verdict in verdicts]
 
     # Choices.
 
     def _index_of(self, value: object, position: int, source: int) -> int | None:
         """None: a choice that a fan-out's source was not asked for."""
-        index = position if value is None else _read_index(value)
+        index = position if value is None else read_index(value)
         if self._sources > 1:
             return source if self._own_index.setdefault(source, index) == index else None
         return index
@@ -280,9 +326,11 @@ class ChatStream:
             envelope.ride(extras, out[0])
             return
         over = not self._open and len(self._choices) >= max(self._request.n, self._sources)
-        if reported and over:
-            self._closing.update(extras)
-            return
+        closing = self._closing
+        if reported and over and self._request.include_usage:
+            told = {key: value for key, value in extras.items() if closing.get(key, value) == value}
+            closing.update(told)
+            extras = {key: value for key, value in extras.items() if key not in told}
         news = envelope.news(extras)
         if envelope.clashes(news):
             self._introduce(0, out)
@@ -313,7 +361,9 @@ class ChatStream:
     def _learn(self, shape: Shape | None) -> None:
         envelope = self._envelope
         self._shape = None
-        if shape is None or envelope.pending or not envelope.fixed or any(state.tails for state in self._choices):
+        if shape is None or envelope.pending or not envelope.fixed:
+            return
+        if any(state.tails or state.tokens for state in self._choices):
             return
         self._shape, self._choice_shape = shape
         self._has_logprobs = "logprobs" in self._choice_shape
@@ -336,27 +386,9 @@ def _is_plain(delta: Document) -> bool:
     return True
 
 
-def _read_choices(value: object, n: int) -> list[Any]:
-    """Null and missing are none (F8); one object stands for a list of one. All n with one index: their places tell."""
-    if not value:
-        return []
-    if isinstance(value, dict):
-        return [value]
-    if not isinstance(value, list) or len(value) > MAX_CHOICES:
-        raise malformed()
-    if len(value) == n > 1 and all(isinstance(choice, dict) and choice.get("index") == 0 for choice in value):
-        return [{**choice, "index": place} for place, choice in enumerate(value)]
-    return value
-
-
-def _read_index(value: object) -> int:
-    if isinstance(value, str) and len(value) <= 3 and value.isascii() and value.isdigit():
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if type(value) is not int or not 0 <= value < MAX_CHOICES:
-        raise malformed()
-    return value
+def _repeats(read: Read, opening: Document) -> bool:
+    """Does an upstream's role chunk say what ours, made for the empty delta before it, has said? (Skytells)"""
+    return not read.aside and all(opening.get(key) == value for key, value in read.extras.items())
 
 
 def _tool_names(request: ChatRequest) -> frozenset[str]:

@@ -33,18 +33,28 @@ def read_usage(value: object) -> Document | None:
     prompt = _count(value, "prompt_tokens", "input_tokens")
     completion = _count(value, "completion_tokens", "output_tokens")
     total = _count(value, "total_tokens")
+    reasoning = _reasoning(value)
+    if completion is not None and reasoning > completion:
+        completion += reasoning  # it cannot be part of it
     if total is not None and prompt is None and completion is not None and total >= completion:
         prompt = total - completion  # one half left out: the total tells it
     elif total is not None and completion is None and prompt is not None and total >= prompt:
         completion = total - prompt
     if prompt is None and completion is None:
         return None
+    if reasoning and prompt is not None and completion is not None and total == prompt + completion + reasoning:
+        completion += reasoning  # xAI counts it beside the completion, which with everyone else holds it (E6)
     for key, number in (("prompt_tokens", prompt), ("completion_tokens", completion), ("total_tokens", total)):
         if number is None:
             value.pop(key, None)
         else:
             value[key] = number
     return value
+
+
+def _reasoning(usage: Document) -> int:
+    details = usage.get(COMPLETION_DETAILS)
+    return (_count(details, "reasoning_tokens") or 0) if isinstance(details, dict) else 0
 
 
 def add_usage(a: Document, b: Document) -> Document:

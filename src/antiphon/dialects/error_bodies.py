@@ -59,26 +59,44 @@ def error_type(error: AntiphonError, types: Mapping[int, str], server_type: str)
 
 
 def openai_body(error: AntiphonError, type: str, request_id: str) -> Document:
-    return {"error": {"message": error.message, "type": type, "param": error.param, "code": error.code}}
+    own = {"message": error.message, "type": type, "param": error.param, "code": error.code}
+    return {"error": with_extra(own, error.extra)}
 
 
 def crazyrouter_body(error: AntiphonError, type: str, request_id: str) -> Document:
-    message = f"{error.message} (request id: {request_id})"
-    return {"error": {"message": message, "type": type, "code": error.code}}
+    own = {"message": f"{error.message} (request id: {request_id})", "type": type, "code": error.code}
+    return {"error": with_extra(own, error.extra)}
 
 
 def skytells_body(error: AntiphonError, type: str, request_id: str) -> Document:
-    return {
-        "error": {
-            "message": error.message,
-            "type": type,
-            "code": error.code,
-            "error_id": error_id(error),
-            "status": error.status,
-            "param": error.param,
-            "request_id": request_id,
-        }
+    own = {
+        "message": error.message,
+        "type": type,
+        "code": error.code,
+        "error_id": error_id(error),
+        "status": error.status,
+        "param": error.param,
+        "request_id": request_id,
     }
+    return {"error": with_extra(own, both_spellings(error.extra))}
+
+
+def with_extra(own: Document, extra: Document | None) -> Document:
+    """What an error carries besides stands after the dialect's own keys, and never in their place."""
+    if extra is None:
+        return own
+    return own | {key: value for key, value in extra.items() if key not in own}
+
+
+def both_spellings(extra: Document | None) -> Document | None:
+    """skytells gives a filter's verdict in both spellings that Azure has had (spec §4.2)."""
+    inner = extra.get("innererror") if extra is not None else None
+    if extra is None or not isinstance(inner, dict):
+        return extra
+    verdict = inner.get("content_filter_result", inner.get("content_filter_results"))
+    if verdict is None:
+        return extra
+    return {**extra, "innererror": {**inner, "content_filter_result": verdict, "content_filter_results": verdict}}
 
 
 def maritaca_body(error: AntiphonError, type: str, request_id: str) -> Document:

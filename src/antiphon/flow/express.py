@@ -1,7 +1,7 @@
 """The express lane: a plain request, one target, a plain answer. No document, no task, no copy but the model's name.
 
-Half of what a JSON turn costs is work that a usual one does not need (bench/RESULTS.md). Whatever is not usual gets off
-here and takes the whole way in `answer`: the request before it is sent, the answer when it has come.
+More than half of what a JSON turn costs is work that a usual one does not need (bench/RESULTS.md). What is not usual
+gets off here and takes the whole way in `answer`: the request before it is sent, the answer when it has come.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import msgspec
 
+from antiphon.chat.plain_answer import read_plain
 from antiphon.chat.plain_request import with_model
-from antiphon.chat.request import ChatRequest, decode, parse
+from antiphon.chat.request import decode, parse
+from antiphon.dialects import Dialect
 from antiphon.errors import UpstreamError
-from antiphon.flow import settle
 from antiphon.flow.answer import CLIENT_CLOSED
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Upstream
+from antiphon.flow.ports import Call, Client, Entry, Upstream
 from antiphon.flow.relay import Gather
 from antiphon.flow.turn import Attempt, Turn
 from antiphon.routing.route import ANY_MODEL, Route, RouteTable
@@ -49,58 +50,99 @@ def find_lane(lanes: Mapping[str, Lane | None], model: str) -> Lane | None:
     return lanes[model] if model in lanes else lanes.get(ANY_MODEL)
 
 
-def plain_request(model: str) -> ChatRequest:
-    """What a plain request answers to the rest of the gateway; its document is read only if it gets off."""
-    return ChatRequest({}, model, False, 1, False, False, False, False, False)
+class Express(msgspec.Struct):
+    """One turn on the lane: its own record, and the receiver of its answer. `get_off` starts the whole way."""
 
-
-class Express:
-    """One turn on the lane. `get_off` takes it over with what has come so far."""
-
-    __slots__ = ("_body", "_gateway", "_get_off", "_lane", "gather", "turn")
-
-    def __init__(
-        self, turn: Turn, body: bytes, lane: Lane, gateway: Gateway, get_off: Callable[[Express], None]
-    ) -> None:
-        self.turn = turn
-        self._body = body
-        self._lane = lane
-        self._gateway = gateway
-        self._get_off = get_off
-        self.gather = Gather(1, self._told, turn.dialect.keeps_id)
-
-    @property
-    def upstream(self) -> Upstream:
-        return self._lane.upstream
+    gateway: Gateway
+    lane: Lane
+    id: str
+    model: str  # as asked
+    body: bytes
+    dialect: Dialect
+    client: Client
+    key: str | None
+    headers: Mapping[bytes, bytes]
+    began: float
+    get_off: Callable[[Turn, Upstream, Gather], None]
+    sent: float = 0.0
+    call: Call | None = None
 
     def board(self) -> bool:
         """Sends the request. False: it is not plain which of its bytes name the model."""
-        turn, lane = self.turn, self._lane
-        asked = turn.request.model
-        wanted = lane.model
-        body = self._body if wanted is None or wanted == asked else with_model(self._body, asked, lane.spelled)
-        if body is None:
-            return False
-        turn.route = lane.route
-        turn.attempts.append(Attempt(lane.route.targets[0], wanted or asked, self._gateway.clock()))
-        call = lane.upstream.open(body, turn.headers, stream=False, receiver=self.gather, source=0)
-        self.gather.calls.append(call)
+        lane, body = self.lane, self.body
+        if lane.model is not None and lane.model != self.model:
+            changed = with_model(body, self.model, lane.spelled)
+            if changed is None:
+                return False
+            body = changed
+        self.sent = self.gateway.clock()
+        self.call = lane.upstream.open(body, self.headers, stream=False, receiver=self, source=0)
         return True
 
     def leave(self) -> None:
         """The client is gone."""
-        self.gather.close()
-        settle.post(self.turn, self._gateway, CLIENT_CLOSED)
+        if self.call is not None:
+            self.call.cancel()
+        self._post(CLIENT_CLOSED, None, None)
 
-    def _told(self, error: UpstreamError | None) -> None:
-        plain, turn = self.gather.plain, self.turn
-        if plain is None:
-            turn.failure = error
-            turn.request = parse(decode(self._body), strict=False)  # cannot fail: it was plain
-            self._get_off(self)
+    def whole(self, body: bytes, source: int) -> None:
+        plain = read_plain(body)
+        if plain is None or not self.dialect.keeps_id(plain.id):
+            self._take_the_whole_way(lambda gather: gather.whole(body, 0))
             return
-        usage = plain.usage
-        turn.usage = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
-        turn.usage_source = "reported"
-        turn.client.answer(self.gather.plain_body)
-        settle.post(turn, self._gateway, 200)
+        self.client.answer(body)
+        self._post(200, plain.usage.prompt_tokens, plain.usage.completion_tokens)
+
+    def fail(self, error: UpstreamError, source: int) -> None:
+        self._take_the_whole_way(lambda gather: gather.fail(error, 0))
+
+    def events(self, payloads: list[bytes], source: int) -> None:
+        if self.call is not None:
+            self.call.cancel()
+        self._take_the_whole_way(lambda gather: gather.events(payloads, 0))
+
+    def end(self, rest: list[bytes], source: int) -> None:
+        self.events(rest, source)
+
+    def _take_the_whole_way(self, tell: Callable[[Gather], None]) -> None:
+        turn = Turn(
+            id=self.id,
+            request=parse(decode(self.body), strict=False),  # cannot fail: it was plain
+            dialect=self.dialect,
+            client=self.client,
+            strict=False,
+            wants_receipt=False,
+            key=self.key,
+            headers=self.headers,
+            began=self.began,
+            route=self.lane.route,
+        )
+        turn.attempts.append(Attempt(self.lane.route.targets[0], self.lane.model or self.model, self.sent))
+
+        def told(error: UpstreamError | None) -> None:
+            turn.failure = error
+
+        gather = Gather(1, told)
+        tell(gather)
+        self.get_off(turn, self.lane.upstream, gather)
+
+    def _post(self, status: int, prompt: int | None, completion: int | None) -> None:
+        gateway = self.gateway
+        gateway.ledger.post(
+            Entry(
+                time=round(gateway.wall(), 3),
+                request_id=self.id,
+                status=status,
+                ms=round((gateway.clock() - self.began) * 1000, 1),
+                dialect=self.dialect.name,
+                key=self.key,
+                model=self.model,
+                route=self.lane.route.model,
+                upstream=self.lane.upstream.name,
+                attempts=1,
+                stream=False,
+                prompt_tokens=prompt,
+                completion_tokens=completion,
+                usage=None if prompt is None else "reported",
+            )
+        )

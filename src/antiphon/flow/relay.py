@@ -15,7 +15,6 @@ import msgspec
 from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
 from antiphon.chat.event import decode, is_done
-from antiphon.chat.plain_answer import PlainAnswer, read_plain
 from antiphon.chat.splice import Splice
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
@@ -189,22 +188,13 @@ class Relay:
 class Gather:
     """Whole answers: one, or one per choice of a fan-out. `told` hears once: nothing, or the failure."""
 
-    __slots__ = ("_bodies", "_keeps_id", "_missing", "_told", "calls", "document", "over", "plain", "plain_body")
+    __slots__ = ("_bodies", "_missing", "_told", "calls", "document", "over")
 
-    def __init__(
-        self,
-        sources: int,
-        told: Callable[[UpstreamError | None], None],
-        keeps_id: Callable[[str], bool] | None = None,
-    ) -> None:
-        """`keeps_id`: given where an answer that is plain already may be passed on as it came."""
+    def __init__(self, sources: int, told: Callable[[UpstreamError | None], None]) -> None:
         self.calls: list[Call] = []
         self.over = False
         self.document: Document = {}
-        self.plain: PlainAnswer | None = None
-        self.plain_body = b""
         self._told = told
-        self._keeps_id = keeps_id
         self._bodies = [b""] * sources
         self._missing = sources
 
@@ -217,12 +207,6 @@ class Gather:
     def whole(self, body: bytes, source: int) -> None:
         if self.over:
             return
-        if self._keeps_id is not None:
-            plain = read_plain(body)
-            if plain is not None and self._keeps_id(plain.id):
-                self.plain, self.plain_body = plain, body
-                self._tell(None)
-                return
         self._bodies[source] = body
         self._missing -= 1
         if self._missing:

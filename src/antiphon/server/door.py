@@ -100,13 +100,16 @@ class Door:
         request = exchange.request
         headers = request.headers
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        strict = strict or headers.get(b"x-antiphon-strict", b"").lower() in TRUE
+        strict = strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE)
+        wants_receipt = b"x-antiphon-receipt" in headers and _wants_receipt(request)
         client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
-        name = key.name if key is not None else None
-        wants_receipt = _wants_receipt(request)
+        name = None if key is None else key.name
+        usual = dialect.takes_plain and not (strict or wants_receipt)
+        if usual and self._turns.express(client, request_id, dialect, name):
+            return
         turn = Turn(request_id, UNREAD, dialect, client, strict, wants_receipt, name, headers, exchange.received)
         asked = bool(request.query) and dialect.name == "skytells" and _streams_by_query(request.query)
-        self._turns.begin(turn, client, exchange, stream_asked=asked)
+        self._turns.begin(turn, exchange, stream_asked=asked)
 
     # Everything else
 

@@ -51,7 +51,10 @@ class KeyRing:
 
 def presented(headers: Mapping[bytes, bytes], dialect: str) -> bytes | None:
     """`Authorization: Bearer k` or `Key k` (Maritaca), or `x-api-key: k`, which wins in skytells (spec §5)."""
-    scheme, _, secret = headers.get(b"authorization", b"").strip().partition(b" ")
+    given = headers.get(b"authorization", b"")
+    if given[:7] == b"Bearer " and dialect != "skytells":  # nearly always
+        return given[7:].strip() or None
+    scheme, _, secret = given.strip().partition(b" ")
     bearer = secret.strip() if scheme.lower() in (b"bearer", b"key") else None
     other = headers.get(b"x-api-key", b"").strip() or None
     return (other or bearer) if dialect == "skytells" else (bearer or other)

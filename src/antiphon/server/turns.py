@@ -8,10 +8,13 @@ import asyncio
 
 from antiphon.chat.plain_request import read_plain
 from antiphon.chat.request import decode, parse
+from antiphon.dialects import Dialect
 from antiphon.errors import OverloadError
 from antiphon.flow.answer import answer
-from antiphon.flow.express import Express, find_lane, lanes, plain_request
+from antiphon.flow.express import Express, find_lane, lanes
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.ports import Upstream
+from antiphon.flow.relay import Gather
 from antiphon.flow.turn import Turn
 from antiphon.http.server import Exchange
 from antiphon.server.client import ChatClient
@@ -29,16 +32,41 @@ class Turns:
         self._tasks: dict[ChatClient, tuple[asyncio.Task[None], Turn]] = {}
         self._ticking = False
 
-    def begin(self, turn: Turn, client: ChatClient, exchange: Exchange, *, stream_asked: bool) -> None:
+    def begin(self, turn: Turn, exchange: Exchange, *, stream_asked: bool) -> None:
         """Raises RequestError. `stream_asked`: outside the body, which wins if it says so itself."""
-        body = exchange.request.body
-        if turn.dialect.takes_plain and not turn.strict and not turn.wants_receipt and self._express(turn, exchange):
-            return
-        document = decode(body)
+        document = decode(exchange.request.body)
         if stream_asked and document.get("stream") is None:
             document["stream"] = True
         turn.request = parse(document, strict=turn.strict)
-        self._start(turn, client, exchange, None)
+        self._start(turn, None)
+
+    def express(self, client: ChatClient, request_id: str, dialect: Dialect, key: str | None) -> bool:
+        """Tries the express lane. False: the turn takes the whole way."""
+        exchange = client.exchange
+        request = exchange.request
+        asked = read_plain(request.body)
+        if asked is None:
+            return False
+        lane = find_lane(self._lanes, asked.model)
+        if lane is None:
+            return False
+        express = Express(
+            self._gateway,
+            lane,
+            request_id,
+            asked.model,
+            request.body,
+            dialect,
+            client,
+            key,
+            request.headers,
+            exchange.received,
+            self._get_off,
+        )
+        if not express.board():
+            return False
+        exchange.on_lost = express.leave
+        return True
 
     def give_up(self) -> None:
         error = OverloadError("The server is shutting down.", code="shutting_down", retry_after=1)
@@ -54,38 +82,25 @@ class Turns:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_LIMIT)
 
-    def _express(self, turn: Turn, exchange: Exchange) -> bool:
-        """Tries the express lane. False: the turn takes the whole way."""
-        asked = read_plain(exchange.request.body)
-        lane = find_lane(self._lanes, asked.model) if asked is not None else None
-        if asked is None or lane is None:
-            return False
-        turn.request = plain_request(asked.model)
-        express = Express(turn, exchange.request.body, lane, self._gateway, self._get_off)
-        if not express.board():
-            return False
-        exchange.on_lost = express.leave
-        return True
+    def _get_off(self, turn: Turn, upstream: Upstream, gather: Gather) -> None:
+        self._start(turn, (upstream, gather))
 
-    def _get_off(self, express: Express) -> None:
-        turn = express.turn
-        assert isinstance(turn.client, ChatClient)
-        self._start(turn, turn.client, turn.client.exchange, express)
-
-    def _start(self, turn: Turn, client: ChatClient, exchange: Exchange, begun: Express | None) -> None:
+    def _start(self, turn: Turn, begun: tuple[Upstream, Gather] | None) -> None:
+        client = turn.client
+        assert isinstance(client, ChatClient)
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._answer(turn, client, begun))
         self._tasks[client] = (task, turn)
-        exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
+        client.exchange.on_lost = task.cancel  # type: ignore[assignment]  # its result, a bool, is nobody's
         if turn.request.stream:
             client.streams = True
             if not self._ticking:
                 self._ticking = True
                 loop.call_later(1.0, self._tick)
 
-    async def _answer(self, turn: Turn, client: ChatClient, begun: Express | None) -> None:
+    async def _answer(self, turn: Turn, client: ChatClient, begun: tuple[Upstream, Gather] | None) -> None:
         try:
-            await answer(turn, self._gateway, None if begun is None else (begun.upstream, begun.gather))
+            await answer(turn, self._gateway, begun)
         finally:
             del self._tasks[client]
 

@@ -134,7 +134,7 @@ class Answer:
         if self._decoder is not None:
             self._receiver.end(self._decoder.close(), self._source)
             return
-        body = b"".join(self._body)
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         if self._status == 200:
             self._receiver.whole(body, self._source)
         else:
