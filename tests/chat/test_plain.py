@@ -157,7 +157,7 @@ def test_usual_answers_and_requests_are_plain() -> None:
         {"tools": []},
         {"temperature": 3},
         {"temperature": "1"},
-        {"max_tokens": 0},
+        {"max_tokens": -1},
         {"messages": []},
         {"messages": [{"role": "tool", "content": "x"}]},
         {"messages": [{"role": "user", "content": None}]},

@@ -109,7 +109,8 @@ def read_failure(document: object, status: int | None = None, secrets: Iterable[
     message = redact(said, secrets) or _UNSAID
     if _is_overflow(f"{code} {kind}".lower(), said, told):
         kind, code, param = "invalid_request_error", "context_length_exceeded", "messages"
-        return UpstreamError(message, status=400, type=kind, code=code, param=param)
+        kept = status if status is not None and 400 <= status < 500 else 400  # decision 13: a 413 or 422 stays
+        return UpstreamError(message, status=kept, type=kind, code=code, param=param)
     outward = _outward(told or 502, from_http=told == status)
     if outward >= 500:
         return UpstreamError(message, status=outward, code="timeout" if outward == 504 else "upstream_error")

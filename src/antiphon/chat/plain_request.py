@@ -27,7 +27,7 @@ class PlainRequest(Struct, gc=False, forbid_unknown_fields=True):
     stream: Literal[False] | None = None
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
-    max_tokens: Limit = None
+    max_tokens: Annotated[int, Meta(ge=0, le=2**62)] | None = None
     max_completion_tokens: Limit = None
     frequency_penalty: Penalty = None
     presence_penalty: Penalty = None

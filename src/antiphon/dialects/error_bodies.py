@@ -21,6 +21,7 @@ _CLIENT_TYPES: Final = MappingProxyType({403: "permission_error", 408: "server_e
 _ERROR_ID_BY_CODE: Final = MappingProxyType(
     {
         "content_filter": "CONTENT_POLICY_VIOLATION",
+        "context_length_exceeded": "INVALID_PARAMETER",
         "model_not_found": "MODEL_NOT_FOUND",
         "unknown_url": "ENDPOINT_NOT_FOUND",
         "method_not_supported": "ENDPOINT_NOT_FOUND",

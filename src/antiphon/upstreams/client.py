@@ -162,12 +162,12 @@ class Answer:
         self._receiver.fail(error, self._source)
 
 
-def _lenient(body: bytes) -> Document:
+def _lenient(body: bytes) -> object:
     try:
         document = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         document = None
-    if isinstance(document, dict):
+    if isinstance(document, dict | list):  # Gemini wraps its errors in a list
         return document
     text = body[:500].decode("utf-8", "replace").strip()
     return {"message": "The upstream answered with an error." if not text or text.startswith("<") else text}
