@@ -18,7 +18,9 @@ def chunk(text: Any, **more: Any) -> dict[str, Any]:
 
 
 def written(text: str, **more: Any) -> bytes:
-    return msgspec.json.encode({"id": "chatcmpl-1", "object": "chat.completion.chunk", **chunk(text, **more)})
+    return b"data: %b\n\n" % msgspec.json.encode(
+        {"id": "chatcmpl-1", "object": "chat.completion.chunk", **chunk(text, **more)}
+    )
 
 
 def taught(first: str = "first", **more: Any) -> Splice:
@@ -39,7 +41,7 @@ def test_the_text_alone_changes(first: str, texts: list[str], spelling: dict[str
         spliced = splice.apply(json.dumps(chunk(text), **spelling).encode())
         if text:
             assert spliced is not None
-            assert json.loads(spliced) == json.loads(written(text))
+            assert json.loads(spliced[6:]) == json.loads(written(text)[6:])
         else:
             assert spliced is None
     assert splice.texts == [text for text in texts if text]
@@ -59,7 +61,8 @@ def test_whatever_stands_in_the_texts_place_is_one_string_or_refused(inside: byt
         return
     text = document["choices"][0]["delta"]["content"]
     assert document == chunk(text)
-    assert msgspec.json.decode(spliced) == msgspec.json.decode(written(text))
+    assert spliced[-2:] == b"\n\n"
+    assert msgspec.json.decode(spliced[6:]) == msgspec.json.decode(written(text)[6:])
 
 
 def test_any_other_difference_takes_the_whole_way() -> None:

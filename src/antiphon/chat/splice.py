@@ -1,5 +1,5 @@
 """A text delta that differs from the last one in its text alone needs no second reading: its text is put between the
-bytes that stood around the last one's when it left.
+bytes that stood around the last one's in the frame in which it left.
 
 Learned anew from every chunk that went the whole way, and forgotten with every one that is not such a text delta, so
 that nothing can have changed in between. What lies between the known bytes is read as one JSON string, in full: the
@@ -27,7 +27,7 @@ class Splice:
         self._head_size = self._foot_size = 0
 
     def apply(self, payload: bytes) -> bytes | None:
-        """The payload to send; None: take the whole way."""
+        """The frame to send; None: take the whole way."""
         if not payload.startswith(self._head) or not payload.endswith(self._foot):
             return None
         said = payload[self._head_size : -self._foot_size]
@@ -44,7 +44,7 @@ class Splice:
         self._head = _UNKNOWN
 
     def learn(self, payload: bytes, sent: bytes) -> None:
-        """`payload` became `sent`, which has the same text in its delta and nothing else of its own."""
+        """`payload` left as the frame `sent`, which has the same text in its delta and nothing else of its own."""
         around, around_sent = _around(payload), _around(sent)
         if around is None or around_sent is None:
             self.forget()

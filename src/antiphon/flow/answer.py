@@ -16,10 +16,10 @@ from antiphon.errors import AntiphonError, RequestError, UpstreamError
 from antiphon.flow import settle
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Change, Document, Upstream
-from antiphon.flow.relay import Gather, Relay, encode, frames
+from antiphon.flow.relay import Gather, Relay, encode
 from antiphon.flow.turn import Attempt, Turn
 from antiphon.routing.plan import plan
-from antiphon.sse import DONE
+from antiphon.sse import DONE, frame
 
 CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
 Ready = asyncio.Future[UpstreamError | None]
@@ -90,15 +90,15 @@ async def _stream(turn: Turn, gateway: Gateway) -> int:
 
 def _finish(turn: Turn, relay: Relay) -> None:
     """Decision 15: finish (already sent), then receipt, usage, [DONE]."""
-    payloads: list[bytes] = []
-    if turn.wants_receipt:
-        envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
-        payloads.append(encode(relay.writer.extra_chunk(envelope)))
+    last = DONE
     if turn.usage is not None:
         chunk = relay.writer.usage_chunk(relay.machine.usage_envelope(), turn.usage)
         if chunk is not None:
-            payloads.append(encode(chunk))
-    turn.client.write(frames(payloads) + DONE if payloads else DONE)
+            last = frame(encode(chunk)) + last
+    if turn.wants_receipt:
+        envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
+        last = frame(encode(relay.writer.extra_chunk(envelope))) + last
+    turn.client.write(last)
     turn.client.finish()
 
 

@@ -6,7 +6,7 @@ there is no task switch per chunk (measured: a switch costs about as much as dec
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,6 +94,10 @@ class Client(Protocol):
 
     def write(self, frames: bytes) -> None:
         """SSE frames; the first one commits the 200."""
+
+    @property
+    def direct(self) -> Callable[[bytes], None]:
+        """The same, once the 200 is committed, with nothing in between."""
 
     def finish(self) -> None:
         """The stream is complete."""

@@ -20,12 +20,9 @@ from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Call, Client, Document
+from antiphon.sse import frame
 
 encode = msgspec.json.Encoder().encode
-
-
-def frames(payloads: list[bytes]) -> bytes:
-    return b"data: %b\n\n" % b"\n\ndata: ".join(payloads)
 
 
 class Relay:
@@ -33,9 +30,11 @@ class Relay:
 
     __slots__ = (
         "_client",
+        "_direct",
         "_learns",
         "_left",
         "_splice",
+        "_write",
         "calls",
         "finished",
         "machine",
@@ -59,6 +58,8 @@ class Relay:
         self.finished: asyncio.Future[UpstreamError | None] = ready.get_loop().create_future()
         self.on_first = on_first
         self._client = client
+        self._write: Callable[[bytes], None] = client.write
+        self._direct = False
         self._left = False
         self._splice = Splice(machine.texts)
         self._learns = writer.repeats
@@ -84,7 +85,10 @@ class Relay:
             self.fail(error, source)
             return
         if out:
-            self._client.write(frames(out))
+            self._write(out[0] if len(out) == 1 else b"".join(out))
+            if not self._direct:
+                self._direct = True
+                self._write = self._client.direct  # saves a call for every chunk to come
         if over:
             self.done(source)
 
@@ -151,26 +155,26 @@ class Relay:
     def _close(self, close: Callable[[int], list[Document]], source: int) -> None:
         if self.finished.done():
             return
-        payloads: list[bytes] = []
+        out: list[bytes] = []
         try:
             for chunk in close(source):
-                self._put(chunk, payloads)
+                self._put(chunk, out)
         except UpstreamError as error:
-            self._send(payloads)
+            self._send(out)
             self.fail(error, source)
             return
-        self._send(payloads)
+        self._send(out)
         if self.machine.finished:
             self.finished.set_result(None)
 
-    def _put(self, chunk: Document, payloads: list[bytes]) -> None:
+    def _put(self, chunk: Document, out: list[bytes]) -> None:
         if not self._left:
-            self._open(chunk, payloads)
+            self._open(chunk, out)
         written = self.writer.chunk(chunk)
         if not self.writer.has_emptied(written):
-            payloads.append(encode(written))
+            out.append(frame(encode(written)))
 
-    def _open(self, first: Document, payloads: list[bytes]) -> None:
+    def _open(self, first: Document, out: list[bytes]) -> None:
         self._left = True
         self.on_first()
         self.ready.set_result(None)
@@ -178,11 +182,11 @@ class Relay:
         for name in ("prompt_annotations", "prompt_filter_results"):  # Azure's older name and its own
             if name in first:
                 envelope["prompt_filter_results"] = first[name]
-        payloads.extend(encode(chunk) for chunk in self.writer.opening(envelope))
+        out.extend(frame(encode(chunk)) for chunk in self.writer.opening(envelope))
 
-    def _send(self, payloads: list[bytes]) -> None:
-        if payloads:
-            self._client.write(frames(payloads))
+    def _send(self, out: list[bytes]) -> None:
+        if out:
+            self._client.write(b"".join(out))
 
 
 class Gather:

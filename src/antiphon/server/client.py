@@ -21,7 +21,7 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_dialect", "_headers", "_id", "committed", "exchange", "quiet", "streams")
+    __slots__ = ("_clock", "_dialect", "_headers", "_id", "_quiet", "_sent", "committed", "exchange", "streams")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self.exchange = exchange
@@ -31,11 +31,8 @@ class ChatClient:
         self._clock = clock
         self.committed = False
         self.streams = False
-        self.quiet = 0  # seconds since something was written; counted by the front door's tick
-
-    @property
-    def gone(self) -> bool:
-        return self.exchange.closed
+        self._quiet = 0  # seconds since something was written
+        self._sent = 0  # bytes by the last second
 
     def follow(self, flow: Flow) -> None:
         self.exchange.on_pause = flow.pause
@@ -45,14 +42,24 @@ class ChatClient:
         self.exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
-        self.quiet = 0
         if not self.committed:
             self.committed = True
             self.exchange.start(200, self._head(EVENTS))
         self.exchange.write(frames)
 
-    def keep_alive(self) -> None:
-        self.write(KEEPALIVE)
+    @property
+    def direct(self) -> Callable[[bytes], None]:
+        return self.exchange.write
+
+    def hush(self, limit: int) -> None:
+        """Called once a second: silence becomes a comment. A second is counted when it is over."""
+        sent = self.exchange.sent
+        self._quiet = self._quiet + 1 if sent == self._sent else 0
+        self._sent = sent
+        if self._quiet > limit and not self.exchange.closed:
+            self._quiet = 0
+            self.write(KEEPALIVE)
+            self._sent = self.exchange.sent
 
     def finish(self) -> None:
         self.exchange.finish()

@@ -105,13 +105,11 @@ class Turns:
             del self._tasks[client]
 
     def _tick(self) -> None:
-        """Once a second while there are streams: silence becomes a comment. Counting seconds costs a chunk nothing."""
+        """Once a second while there are streams. That costs a chunk nothing."""
         streams = [(client, turn) for client, (_, turn) in self._tasks.items() if client.streams]
         for client, turn in streams:
             bound(turn.texts)
-            client.quiet += 1
-            if client.quiet > self._silence and not client.gone:  # a second is counted when it is over
-                client.keep_alive()
+            client.hush(self._silence)
         self._ticking = bool(streams)
         if self._ticking:
             asyncio.get_running_loop().call_later(1.0, self._tick)
