@@ -31,8 +31,8 @@ class Envelope:
 
     @property
     def named(self) -> bool:
-        """Is the id settled? One that is made up now could not be taken back."""
-        return bool(self.fixed) or "id" in self._facts
+        """Has the upstream given an id? One that we make up could not be taken back."""
+        return "id" in self._facts
 
     def note(self, chunk: Document) -> None:
         """Takes in what a chunk tells. Empty values (Azure's first chunk) tell nothing."""

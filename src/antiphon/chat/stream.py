@@ -151,20 +151,25 @@ class ChatStream:
         if is_failure(chunk):
             raise read_failure(chunk)
         self._envelope.note(chunk)
-        choices = read_choices(chunk.get("choices"), self._request.n)
-        if not self._envelope.named and all(is_remark(choice) for choice in choices):
-            # Azure's filters can be quicker than its first real chunk. No role may leave with an id made up for them.
+        if not self._envelope.fixed and self._is_early(chunk):
             self._early.append((chunk, source, lenient))
             return []
         shape = None if lenient else self._shape_of(chunk)
-        out: list[Document] = []
-        early, self._early = self._early, []
-        for waiting in early:
-            out += self._read(*waiting)
+        out = self._read_early() if self._early else []
         out += self._read(chunk, source, lenient)
-        if early and out and self._envelope.pending.keys().isdisjoint(out[0]):
-            self._envelope.ride({}, out[0])
         self._learn(shape)
+        return out
+
+    def _is_early(self, chunk: Document) -> bool:
+        """Azure's filters can be quicker than its first real chunk. No role may leave with an id made up for them."""
+        choices = read_choices(chunk.get("choices"), self._request.n)
+        return not self._envelope.named and all(is_remark(choice) for choice in choices)
+
+    def _read_early(self) -> list[Document]:
+        early, self._early = self._early, []
+        out = [piece for waiting in early for piece in self._read(*waiting)]
+        if out and self._envelope.pending.keys().isdisjoint(out[0]):
+            self._envelope.ride({}, out[0])
         return out
 
     def _read(self, chunk: Document, source: int, lenient: bool) -> list[Document]:
