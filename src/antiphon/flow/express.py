@@ -130,10 +130,10 @@ class Express(msgspec.Struct):
         gateway = self.gateway
         gateway.ledger.post(
             Entry(
-                time=round(gateway.wall(), 3),
+                time=gateway.wall(),
                 request_id=self.id,
                 status=status,
-                ms=round((gateway.clock() - self.began) * 1000, 1),
+                ms=int((gateway.clock() - self.began) * 10_000) / 10,
                 dialect=self.dialect.name,
                 key=self.key,
                 model=self.model,

@@ -93,7 +93,7 @@ class Turn(msgspec.Struct):
         last = self.attempts[-1] if self.attempts else None
         usage = self.usage or {}
         return Entry(
-            time=round(wall, 3),
+            time=wall,
             request_id=self.id,
             status=status,
             ms=round((now - self.began) * 1000, 1),

@@ -19,7 +19,7 @@ from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
-from antiphon.server.paths import Endpoint, Place, dialect_of, find
+from antiphon.server.paths import EXACT, Endpoint, Place, dialect_of, find
 from antiphon.server.turns import Turns
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -59,7 +59,7 @@ class Door:
         request_id = "req_" + self._gateway.entropy(16).hex()
         dialect = self._options.dialect
         try:
-            place = find(request.path)
+            place = EXACT.get(request.path) or find(request.path)
             if place is None:
                 dialect = dialect_of(request.path) or dialect
                 raise _unknown_path(request)
@@ -82,9 +82,7 @@ class Door:
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post(
-            Entry(time=round(self._gateway.wall(), 3), request_id=request_id, status=status, error=reason)
-        )
+        self._gateway.ledger.post(Entry(time=self._gateway.wall(), request_id=request_id, status=status, error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._gateway.dialects[name].write_error(error, request_id))
 
@@ -167,7 +165,7 @@ class Door:
         exchange.respond(status, headers, body)
         self._gateway.ledger.post(
             Entry(
-                time=round(self._gateway.wall(), 3),
+                time=self._gateway.wall(),
                 request_id=request_id,
                 status=status,
                 ms=round(spent, 1),
