@@ -83,6 +83,7 @@ CHUNKS = some(
         "usage": USAGES,
         "obfuscation": st.just("x"),
         "prompt_filter_results": st.just([{"prompt_index": 0}]),
+        "moderation": st.sampled_from([None, {}, {"input": {"type": "error"}}, {"output": {"type": "error"}}, "odd"]),
         "baz": st.integers(0, 2) | st.just({}),
     }
 )
@@ -92,6 +93,7 @@ HOW = st.fixed_dictionaries(
         "named_tool": st.booleans(),
         "legacy_functions": st.booleans(),
         "n": st.integers(1, 3),
+        "include_usage": st.booleans(),
         "document": st.sampled_from([{}, {"tools": [{"type": "function", "function": {"name": "get_time"}}]}]),
     }
 )
@@ -195,6 +197,62 @@ def test_the_text_is_what_the_upstream_sent_before_each_finish(pieces: list[Docu
     answers = check(out, complete=False)
     assert [answer.content for answer in answers] == sent[: len(answers)]
     assert "".join(sent[len(answers) :]) == ""
+
+
+SCORED = st.tuples(WORDS, st.integers(0, 2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(SCORED, max_size=12), st.booleans(), st.booleans())
+def test_every_token_arrives_once_and_with_text(pieces: list[tuple[str, int]], think: bool, apart: bool) -> None:
+    """Whatever becomes of the text: moved, held back, swallowed by a marker. Just before the finish it may be none."""
+    stream = machine(think=think)
+    tokens: list[str] = []
+    out: list[Document] = []
+    last = len(pieces) - 1
+    for number, (text, count) in enumerate(pieces):
+        scores = [{"token": f"{number}.{place}"} for place in range(count)]
+        tokens += (score["token"] for score in scores)
+        finish = "stop" if number == last and not apart else None
+        logprobs = {"content": scores} if scores else None
+        choice = {"index": 0, "delta": {"content": text}, "logprobs": logprobs, "finish_reason": finish}
+        out += stream.feed({"id": "chatcmpl-1", "choices": [choice]})
+    out += stream.feed({"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    [answer] = check(out)
+    assert answer.tokens == tokens
+    assert all(piece["choices"][0]["delta"] for piece in out[:-2])
+
+
+REMARKS = st.lists(
+    st.fixed_dictionaries({"id": st.sampled_from(["", "chatcmpl-1"]), "role": st.booleans(), "top": st.booleans()}),
+    max_size=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(REMARKS, REMARKS)
+def test_no_annotation_is_lost_and_no_id_is_made_up(before: list[Document], after: list[Document]) -> None:
+    stream = machine()
+    out: list[Document] = []
+    sent: list[int] = []
+    middle = {"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}
+    for number, remark in enumerate([*before, None, *after]):
+        if remark is None:
+            out += stream.feed(middle)
+            continue
+        document: Document = {"id": remark["id"], "choices": []}
+        if remark["top"]:
+            document["note"] = {"number": number}
+        else:
+            delta = {"role": "assistant"} if remark["role"] and remark["id"] else None
+            document["choices"].append({"index": 0, "delta": delta, "note": {"number": number}})
+        out += stream.feed(document)
+        sent.append(number)
+    out += stream.done()
+    check(out)
+    assert {piece["id"] for piece in out} == {"chatcmpl-1"}
+    notes = [holder["note"]["number"] for piece in out for holder in (piece, *piece["choices"]) if "note" in holder]
+    assert sorted(notes) == sent
 
 
 @settings(max_examples=80, deadline=None)

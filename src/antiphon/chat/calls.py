@@ -19,6 +19,7 @@ from antiphon.chat.stamp import Document
 
 _FUNCTION: Final = ("function", "arguments")
 _CUSTOM: Final = ("custom", "input")
+KINDS: Final = ("function", "custom")  # those that a client is to answer
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -262,6 +263,17 @@ class LegacyCall:
     def _bare(self, fragments: list[Document]) -> list[Document]:
         self.called = self._calls.called
         return [fragment["function"] for fragment in fragments]
+
+
+def tool_names(tools: object) -> frozenset[str]:
+    """The names of the request's tools, which tell a whole name from a cut one."""
+    names = set()
+    for tool in tools if isinstance(tools, list) else ():
+        for kind, _ in (_FUNCTION, _CUSTOM):
+            body = tool.get(kind) if isinstance(tool, dict) else None
+            if isinstance(body, dict) and isinstance(body.get("name"), str):
+                names.add(body["name"])
+    return frozenset(names)
 
 
 def mend_calls(value: object, new_id: Callable[[], str], texts: list[str], *, whole: bool) -> list[Document]:

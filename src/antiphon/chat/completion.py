@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from antiphon.chat.calls import mend_calls, mend_function_call, read_entries
+from antiphon.chat.calls import KINDS, mend_calls, mend_function_call, read_entries
 from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import is_error, is_failure, read_failure
 from antiphon.chat.finish import read_finish, settle_finish
@@ -243,7 +243,7 @@ def _conform_calls(message: Document, stamp: Stamp, texts: list[str], *, whole: 
         message["tool_calls"] = calls
     if call is not None:
         message["function_call"] = call
-    return bool(calls), call is not None
+    return any(call["type"] in KINDS for call in calls), call is not None
 
 
 def _malformed() -> UpstreamError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.chat.calls import Calls, LegacyCall
+from antiphon.chat.calls import Calls, LegacyCall, tool_names
 from antiphon.chat.delta import (
     SILENT,
     Read,
@@ -57,7 +57,7 @@ class ChatStream:
         self._stamp = stamp
         self._sources = sources
         self._think = think
-        self._names = _tool_names(request)
+        self._names = tool_names(request.document.get("tools"))
         self._choices: list[State] = []
         self._open: set[int] = set()  # choices introduced and not finished
         self._ended: set[int] = set()  # sources
@@ -393,16 +393,4 @@ def _is_plain(delta: Document) -> bool:
 
 def _repeats(read: Read, opening: Document) -> bool:
     """Does an upstream's role chunk say what ours, made for the empty delta before it, has said? (Skytells)"""
-    return not read.aside and all(opening.get(key) == value for key, value in read.extras.items())
-
-
-def _tool_names(request: ChatRequest) -> frozenset[str]:
-    """The names of the request's tools, which tell a whole name from a cut one."""
-    tools = request.document.get("tools")
-    names = set()
-    for tool in tools if isinstance(tools, list) else ():
-        for kind in ("function", "custom"):
-            body = tool.get(kind) if isinstance(tool, dict) else None
-            if isinstance(body, dict) and isinstance(body.get("name"), str):
-                names.add(body["name"])
-    return frozenset(names)
+    return not says(read.aside, {}) and all(opening.get(key) == value for key, value in read.extras.items())
