@@ -48,12 +48,12 @@ async def gateway(directory: Path, text: str, environ: Mapping[str, str] | None 
         await worker.close()
 
 
-def to_one(url: str, *, server: str = "", upstream: str = "", more: str = "") -> str:
+def to_one(url: str, *, server: str = "", upstream: str = "", more: str = "", access_log: str = "off") -> str:
     """Settings with one upstream "up" and a route "m" to its model "target"."""
     return f"""
 [server]
 listen = "127.0.0.1:0"
-access_log = {json.dumps("off")}
+access_log = {json.dumps(access_log)}
 error_log = "off"
 {server}
 [[upstream]]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from antiphon.sse import LIMIT
 from antiphon.upstreams.scripted import Script, cut, error, hang, json_answer, raw
 from tests.support.raw import call, connect, request
 from tests.support.shapes import completion
@@ -63,6 +65,18 @@ async def test_leaving_closes_the_upstream(start: Start) -> None:
     await asyncio.wait_for(upstream.received(), 5)
     wire.close()
     await asyncio.wait_for(upstream.requests[0].closed.wait(), 1)
+
+
+async def test_a_stream_nobody_asked_for_with_an_endless_event_is_refused_once(start: Start, tmp_path: Path) -> None:
+    """The event's limit is passed in mid-answer: what still comes of it must not be a second answer."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: "
+    log = tmp_path / "access.log"
+    running, upstream = await start(raw(head + b"x" * (LIMIT + 2**20), hang()), access_log=str(log))
+    answer = await running.post()
+    assert (answer.status, answer.json["error"]["code"]) == (502, "upstream_malformed")
+    await asyncio.wait_for(upstream.requests[0].closed.wait(), 1)
+    running.worker.log.flush()
+    assert len(log.read_text().splitlines()) == 1
 
 
 async def test_bodies_in_any_spelling(start: Start) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, hang, json_answer, sse
+from tests.http.client_kit import CERTS
+from tests.support.gateway import gateway, to_one
 from tests.support.raw import Wire, connect, request
 from tests.support.shapes import chunk, completion, hello
 from tests.turns.conftest import Start
@@ -32,6 +36,46 @@ async def test_leaving_before_the_first_token_closes_the_upstream(start: Start, 
     await first_request(upstream)
     getattr(wire, how)()
     await asyncio.wait_for(upstream.requests[0].closed.wait(), 1)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_leaving_with_the_request_itself_leaves_an_entry(tmp_path: Path, stream: bool) -> None:
+    """In TLS a request and the end of its connection can come in one read, before the turn's task has begun."""
+    tls = json.dumps(str(CERTS / "server.pem")), json.dumps(str(CERTS / "server.key"))
+    log = tmp_path / "access.log"
+    settings = to_one(
+        "http://127.0.0.1:1", server=f"tls = {{ cert = {tls[0]}, key = {tls[1]} }}", access_log=str(log)
+    )
+    document = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": stream, "logprobs": None}
+    async with gateway(tmp_path, settings) as running:
+        wire = await connect(running.port)
+        await say_and_leave(wire, request("POST", "/v1/chat/completions", json.dumps(document).encode()))
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [entry["status"] for entry in entries] == [499]
+
+
+async def say_and_leave(wire: Wire, data: bytes) -> None:
+    """A handshake, then `data` and the end of the TLS session in one piece; returns when the server has closed."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    heard, said = ssl.MemoryBIO(), ssl.MemoryBIO()
+    session = context.wrap_bio(heard, said)
+    while session.version() is None or said.pending:
+        try:
+            session.do_handshake()
+        except ssl.SSLWantReadError:
+            await wire.send(said.read())
+            heard.write(await asyncio.wait_for(wire.reader.read(65536), 5))
+        else:
+            await wire.send(said.read())
+    heard.write(await asyncio.wait_for(wire.reader.read(65536), 5))  # session tickets: the server is ready to read
+    session.write(data)
+    with pytest.raises(ssl.SSLWantReadError):
+        session.unwrap()
+    await wire.send(said.read())
+    await asyncio.wait_for(wire.reader.read(), 5)
+    wire.close()
 
 
 async def test_leaving_in_mid_stream_closes_the_upstream(start: Start) -> None:
