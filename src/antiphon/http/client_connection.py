@@ -19,6 +19,7 @@ from antiphon.http.client_reader import AnswerReader
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
+SMALL: Final = 32 * 1024  # bytes: less than any limit of a head or a body
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
 _JSON: Final = b"application/json"
@@ -154,6 +155,8 @@ class Connection(asyncio.Protocol):
         try:
             if self._opened:
                 call.heard = True
+            elif self._reader.complete and self._whole(call, len(data)):
+                return
             elif not self._open(call, len(data), fault):
                 return
             pieces, complete = self._pieces, self._reader.complete
@@ -177,6 +180,33 @@ class Connection(asyncio.Protocol):
                 self._pool.fail(call, Failure.TOO_LARGE, "the answer goes on without a body")
         except Exception as error:
             self._pool.blame(call, error)
+
+    def _whole(self, call: Call, size: int) -> bool:
+        """The usual JSON answer: small, unencoded, all in one read. Saves 1 us; False: take it step by step."""
+        reader, pieces = self._reader, self._pieces
+        headers = reader.headers
+        if (
+            self._fruitless
+            or size > SMALL
+            or reader.end != 1
+            or len(pieces) != 1
+            or not reader.keep
+            or call.is_head
+            or call.paused
+            or b"content-length" not in headers
+            or b"content-encoding" in headers
+            or reader.is_over(size)
+        ):
+            return False
+        body = pieces.pop()
+        self._opened = True
+        self._inflater = None
+        call.sink.on_head(reader.status, headers)
+        if self.call is call:
+            call.sink.on_data(body)
+        if self.call is call:
+            self._finish(call)
+        return True
 
     def _open(self, call: Call, size: int, fault: str) -> bool:
         """Before the head is complete. True: it is, the sink has it, and wants more."""
