@@ -213,7 +213,7 @@ async def test_an_open_door_to_others_is_warned_about(tmp_path: Path) -> None:
 async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> None:
     upstream, url = await scripted(json_answer(completion("the answer")))
     log = tmp_path / "access.log"
-    text = to_one(url).replace('access_log = "off"', f"access_log = {json.dumps(str(log))}")
+    text = to_one(url, access_log=str(log))
     async with serving(tmp_path, text) as gateway:
         await gateway.ready()
         document = {"model": "m", "messages": [{"role": "user", "content": "the question"}]}

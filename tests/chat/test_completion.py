@@ -14,23 +14,13 @@ from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
+from tests.chat.machine import request
 
 Document = dict[str, Any]
 
 
 def ask(**changes: Any) -> ChatRequest:
-    fields: Document = {
-        "document": {},
-        "model": "alias",
-        "stream": False,
-        "n": 1,
-        "include_usage": False,
-        "include_obfuscation": False,
-        "logprobs": False,
-        "named_tool": False,
-        "legacy_functions": False,
-    }
-    return ChatRequest(**{**fields, **changes})
+    return request(**{"stream": False, **changes})
 
 
 def stamp() -> Stamp:

@@ -8,28 +8,13 @@ from typing import Any
 import pytest
 
 from antiphon.chat.completion import conform
-from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import DIALECTS, WriteOptions, Writer
+from tests.chat.machine import request as ask
 
 Document = dict[str, Any]
 ENTROPY = bytes(range(16))
-
-
-def ask(**changes: Any) -> ChatRequest:
-    fields: Document = {
-        "document": {},
-        "model": "alias",
-        "stream": True,
-        "n": 1,
-        "include_usage": False,
-        "include_obfuscation": False,
-        "logprobs": False,
-        "named_tool": False,
-        "legacy_functions": False,
-    }
-    return ChatRequest(**{**fields, **changes})
 
 
 def options(**changes: Any) -> WriteOptions:

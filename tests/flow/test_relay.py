@@ -19,8 +19,6 @@ from tests.chat.machine import chunk, machine, request
 class GoneClient:
     """Takes everything, as the real one does when the client has left."""
 
-    committed = False
-
     def follow(self, flow: Flow) -> None: ...
 
     def answer(self, body: bytes) -> None: ...

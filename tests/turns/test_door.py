@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import uuid
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,26 @@ async def test_the_keys_dialect_holds_on_bare_v1_and_the_path_wins(start: Start)
     headers = {"authorization": "Bearer sk-tells-0123456789"}
     assert "prompt_filter_results" in (await running.post(headers=headers)).json
     assert "prompt_filter_results" not in (await running.post("/openai/v1/chat/completions", headers=headers)).json
+
+
+async def test_the_keys_dialect_holds_for_errors_too(start: Start) -> None:
+    running, _ = await start(more=KEYS, environ=ENVIRON)
+    headers = {"authorization": "Bearer sk-tells-0123456789"}
+    missing = await running.get("/v1/models/none", headers)
+    assert missing.status == 404
+    assert "error_id" in missing.json["error"]
+    assert "error_id" not in (await running.get("/v1/models/none")).json["error"]
+
+
+async def test_refusals_are_logged_with_their_code(start: Start, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    running, _ = await start(server="auth = true", more=KEYS, environ=ENVIRON, access_log=str(log))
+    await running.post(headers={"authorization": "Bearer sk-wrong-secret-key"})
+    await running.get("/nowhere")
+    running.worker.log.flush()
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(entry["status"], entry["error"]) for entry in entries] == [(401, "invalid_api_key"), (404, "unknown_url")]
+    assert "wrong" not in log.read_text()
 
 
 async def test_the_keys_strictness_holds(start: Start) -> None:

@@ -43,9 +43,7 @@ async def test_leaving_with_the_request_itself_leaves_an_entry(tmp_path: Path, s
     """In TLS a request and the end of its connection can come in one read, before the turn's task has begun."""
     tls = json.dumps(str(CERTS / "server.pem")), json.dumps(str(CERTS / "server.key"))
     log = tmp_path / "access.log"
-    settings = to_one(
-        "http://127.0.0.1:1", server=f"tls = {{ cert = {tls[0]}, key = {tls[1]} }}", access_log=str(log)
-    )
+    settings = to_one("http://127.0.0.1:1", server=f"tls = {{ cert = {tls[0]}, key = {tls[1]} }}", access_log=str(log))
     document = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": stream, "logprobs": None}
     async with gateway(tmp_path, settings) as running:
         wire = await connect(running.port)

@@ -139,7 +139,8 @@ def conform_logprobs(logprobs: object) -> Document | None:
     for key in ("content", "refusal"):
         for token in _records(logprobs.setdefault(key, None)):
             token.setdefault("bytes", None)
-            token["top_logprobs"] = token.get("top_logprobs") or []
+            rivals = token.get("top_logprobs")
+            token["top_logprobs"] = rivals if isinstance(rivals, list) else []
             for rival in _records(token["top_logprobs"]):
                 rival.setdefault("bytes", None)
     return logprobs

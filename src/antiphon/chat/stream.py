@@ -122,7 +122,9 @@ class ChatStream:
         return self._close() if len(self._ended) >= self._sources else []
 
     def end(self, source: int = 0) -> list[Document]:
-        """The upstream's bytes ended. Many send no [DONE]: a finish for every choice is enough (F5)."""
+        """The upstream's bytes ended. Many send no [DONE]: a finish for every choice asked for is enough (F5)."""
+        if source not in self._ended and self._sources == 1 and len(self._choices) < self._request.n:
+            raise truncated()
         return self.done(source)
 
     @property

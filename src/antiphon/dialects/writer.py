@@ -120,7 +120,7 @@ class Writer:
                 )
         if self._filter_results:
             document.pop("prompt_filter_results", None)  # on the opening chunk only
-        if self._plain and "obfuscation" not in document and document.get("system_fingerprint", "") is not None:
+        if self._plain and "obfuscation" not in document and type(document.get("system_fingerprint", "")) is str:
             if self._usage_null:
                 document["usage"] = None
             return document  # openai's usual chunk: saves the 0.15 us of the general case
@@ -198,6 +198,8 @@ class Writer:
             document.pop("system_fingerprint", None)
             return
         known = document.get("system_fingerprint")
+        if not isinstance(known, str):
+            known = None
         if rule is Fingerprint.DERIVED:
             document["system_fingerprint"] = self._pin_fingerprint(known)
         elif known is None:

@@ -6,6 +6,7 @@ A turn runs in one task. Cancelling that task, when the client goes away, closes
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.request import NOT_JSON
@@ -16,13 +17,12 @@ from antiphon.errors import AntiphonError, RequestError, UpstreamError
 from antiphon.flow import settle
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Change, Document, Upstream
-from antiphon.flow.relay import Gather, Relay, encode
+from antiphon.flow.relay import Gather, Ready, Relay, encode, tell
 from antiphon.flow.turn import Attempt, Turn
 from antiphon.routing.plan import plan
 from antiphon.sse import DONE, frame
 
 CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
-Ready = asyncio.Future[UpstreamError | None]
 CLIENTS_FAULT = frozenset({400, 405, 409, 413, 414, 415, 422, 431})  # another target would say the same
 
 
@@ -48,7 +48,7 @@ async def answer(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | 
 
 
 async def _whole(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | None) -> int:
-    answered = _judge(turn, gateway, *begun) if begun is not None else (await _dispatch(turn, gateway))[1]
+    answered = _judge(turn, gateway, *begun) if begun is not None else await _dispatch(turn, gateway)
     assert isinstance(answered, Conformed)
     turn.upstream_id = answered.upstream_id
     if not settle.reported(turn, answered.usage):
@@ -62,7 +62,7 @@ async def _whole(turn: Turn, gateway: Gateway, begun: tuple[Upstream, Gather] | 
 
 
 async def _stream(turn: Turn, gateway: Gateway) -> int:
-    _, relay = await _dispatch(turn, gateway)
+    relay = await _dispatch(turn, gateway)
     assert isinstance(relay, Relay)
     attempt, machine = turn.attempts[-1], relay.machine
     turn.texts = machine.texts
@@ -102,7 +102,7 @@ def _finish(turn: Turn, relay: Relay) -> None:
     turn.client.finish()
 
 
-async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Conformed]:
+async def _dispatch(turn: Turn, gateway: Gateway) -> Relay | Conformed:
     """Tries the route's targets until one begins to answer. After the first chunk there is no second try."""
     turn.route = route = gateway.routes.find(turn.request.model)
     failure: UpstreamError | None = None
@@ -114,7 +114,7 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> tuple[Upstream, Relay | Con
         receiver = _open(turn, gateway, upstream, attempt, ready)
         try:
             turn.failure = await ready
-            return upstream, _judge(turn, gateway, upstream, receiver)
+            return _judge(turn, gateway, upstream, receiver)
         except UpstreamError as error:
             if error.status in CLIENTS_FAULT:
                 raise
@@ -163,7 +163,7 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, re
 
         receiver = Relay(machine, writer, turn.client, ready, first)
     else:
-        receiver = Gather(sources, ready.set_result)
+        receiver = Gather(sources, partial(tell, ready))
     turn.client.follow(receiver)
     for source in range(sources):
         body = _encode(_share(document, source) if source else document)

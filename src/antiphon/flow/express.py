@@ -81,8 +81,7 @@ class Express(msgspec.Struct):
 
     def leave(self) -> None:
         """The client is gone."""
-        if self.call is not None:
-            self.call.cancel()
+        self._hang_up()
         self._post(CLIENT_CLOSED, None, None)
 
     def whole(self, body: bytes, source: int) -> None:
@@ -94,15 +93,19 @@ class Express(msgspec.Struct):
         self._post(200, plain.usage.prompt_tokens, plain.usage.completion_tokens)
 
     def fail(self, error: UpstreamError, source: int) -> None:
+        self._hang_up()
         self._take_the_whole_way(lambda gather: gather.fail(error, 0))
 
     def events(self, payloads: list[bytes], source: int) -> None:
-        if self.call is not None:
-            self.call.cancel()
+        self._hang_up()
         self._take_the_whole_way(lambda gather: gather.events(payloads, 0))
 
     def end(self, rest: list[bytes], source: int) -> None:
         self.events(rest, source)
+
+    def _hang_up(self) -> None:
+        if self.call is not None:
+            self.call.cancel()
 
     def _take_the_whole_way(self, tell: Callable[[Gather], None]) -> None:
         turn = Turn(

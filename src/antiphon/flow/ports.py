@@ -84,8 +84,6 @@ class Flow(Protocol):
 class Client(Protocol):
     """The one who asked. Nothing here raises when the client is gone."""
 
-    committed: bool  # the status line has left
-
     def follow(self, flow: Flow) -> None:
         """Whose reading to stop while this client reads too slowly."""
 

@@ -25,6 +25,15 @@ from antiphon.sse import frame
 encode = msgspec.json.Encoder().encode
 
 
+Ready = asyncio.Future[UpstreamError | None]  # an attempt's answer has begun, or its failure
+
+
+def tell(ready: Ready, failure: UpstreamError | None) -> None:
+    """It may be cancelled already: the client left, and the upstream spoke before the turn's task heard of it."""
+    if not ready.done():
+        ready.set_result(failure)
+
+
 class Relay:
     """A stream: fed by the upstream, written to the client."""
 
@@ -48,14 +57,14 @@ class Relay:
         machine: ChatStream,
         writer: Writer,
         client: Client,
-        ready: asyncio.Future[UpstreamError | None],
+        ready: Ready,
         on_first: Callable[[], None],
     ) -> None:
         self.machine = machine
         self.writer = writer
         self.calls: list[Call] = []
         self.ready = ready
-        self.finished: asyncio.Future[UpstreamError | None] = ready.get_loop().create_future()
+        self.finished: Ready = ready.get_loop().create_future()
         self.on_first = on_first
         self._client = client
         self._write: Callable[[bytes], None] = client.write
@@ -137,8 +146,7 @@ class Relay:
             return
         self.close()
         self.finished.set_result(error)
-        if not self.ready.done():
-            self.ready.set_result(error)
+        tell(self.ready, error)
 
     def close(self) -> None:
         for call in self.calls:
@@ -177,7 +185,7 @@ class Relay:
     def _open(self, first: Document, out: list[bytes]) -> None:
         self._left = True
         self.on_first()
-        self.ready.set_result(None)
+        tell(self.ready, None)
         envelope = {**self.machine.envelope(), "choices": first["choices"]}
         for name in ("prompt_annotations", "prompt_filter_results"):  # Azure's older name and its own
             if name in first:

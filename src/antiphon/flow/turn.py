@@ -73,7 +73,7 @@ class Turn(msgspec.Struct):
     upstream_id: str | None = None
     first: float = 0.0  # when the first chunk left
     error: AntiphonError | None = None
-    failure: AntiphonError | None = None  # of an attempt made before the turn took the whole way
+    failure: AntiphonError | None = None  # of the last attempt
 
     def receipt(self) -> Document:
         out = receipt(self.id, self.dialect)

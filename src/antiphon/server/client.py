@@ -21,7 +21,7 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_dialect", "_headers", "_id", "_quiet", "_sent", "committed", "exchange", "streams")
+    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_quiet", "_sent", "exchange", "streams")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self.exchange = exchange
@@ -29,7 +29,7 @@ class ChatClient:
         self._id = request_id
         self._headers = headers
         self._clock = clock
-        self.committed = False
+        self._committed = False  # the status line has left
         self.streams = False
         self._quiet = 0  # seconds since something was written
         self._sent = 0  # bytes by the last second
@@ -42,8 +42,8 @@ class ChatClient:
         self.exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
-        if not self.committed:
-            self.committed = True
+        if not self._committed:
+            self._committed = True
             self.exchange.start(200, self._head(EVENTS))
         self.exchange.write(frames)
 
@@ -68,7 +68,7 @@ class ChatClient:
         body = self._dialect.write_error(error, self._id)
         if receipt is not None:
             body["antiphon"] = receipt
-        if self.committed:
+        if self._committed:
             self.write(frame(encode(body)) + DONE)
             self.finish()
         else:

@@ -64,13 +64,16 @@ class Door:
                 dialect = dialect_of(request.path) or dialect
                 raise _unknown_path(request)
             dialect = place.dialect or dialect
-            if place.endpoint is Endpoint.CHAT and request.method == b"POST":
-                key = self._keys.admit(request.headers, dialect=dialect)
-                if place.dialect is None and key is not None and key.dialect is not None:
-                    dialect = key.dialect
+            is_chat = place.endpoint is Endpoint.CHAT and request.method == b"POST"
+            if not is_chat and self._needs_no_key(exchange, request_id, place):
+                return
+            key = self._keys.admit(request.headers, dialect=dialect)
+            if place.dialect is None and key is not None and key.dialect is not None:
+                dialect = key.dialect
+            if is_chat:
                 self._chat(exchange, request_id, self._gateway.dialects[dialect], key)
             else:
-                self._other(exchange, request_id, dialect, place)
+                self._list(exchange, request_id, self._gateway.dialects[dialect], place)
         except AntiphonError as error:
             self._refuse(exchange, request_id, self._gateway.dialects[dialect], error)
 
@@ -111,12 +114,13 @@ class Door:
 
     # Everything else
 
-    def _other(self, exchange: Exchange, request_id: str, dialect: str, place: Place) -> None:
+    def _needs_no_key(self, exchange: Exchange, request_id: str, place: Place) -> bool:
+        """True: answered. Preflights, wrong methods and questions of health come before the key."""
         request = exchange.request
         preflight = self._cors.preflight(request.method, request.headers)
         if preflight is not None:
             self._send(exchange, request_id, 204, preflight, b"")
-            return
+            return True
         if request.method != place.endpoint.method and not (
             request.method == b"HEAD" and place.endpoint.method == b"GET"
         ):
@@ -128,13 +132,10 @@ class Door:
             body = {"status": "ready"} if reason is None else {"status": "not ready", "reason": reason}
             self._json(exchange, request_id, 200 if reason is None else 503, body)
         else:
-            self._list(exchange, request_id, dialect, place)
+            return False
+        return True
 
-    def _list(self, exchange: Exchange, request_id: str, name: str, place: Place) -> None:
-        key = self._keys.admit(exchange.request.headers, dialect=name)
-        if place.dialect is None and key is not None and key.dialect is not None:
-            name = key.dialect
-        dialect = self._gateway.dialects[name]
+    def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
         if place.endpoint is Endpoint.MODELS:
             document = dialect.write_models([dict(model) for model in self._models.values()])
         else:
@@ -156,9 +157,11 @@ class Door:
         body = dialect.write_error(error, request_id)
         if _wants_receipt(exchange.request):
             body["antiphon"] = receipt(request_id, dialect)
-        self._send(exchange, request_id, error.status, headers, encode(body))
+        self._send(exchange, request_id, error.status, headers, encode(body), error.code or error.type)
 
-    def _send(self, exchange: Exchange, request_id: str, status: int, headers: bytes, body: bytes) -> None:
+    def _send(
+        self, exchange: Exchange, request_id: str, status: int, headers: bytes, body: bytes, error: str | None = None
+    ) -> None:
         request = exchange.request
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
@@ -171,6 +174,7 @@ class Door:
                 ms=round(spent, 1),
                 method=request.method.decode("latin-1"),
                 path=request.path[:200].decode("latin-1"),
+                error=error,
             )
         )
 

@@ -53,7 +53,7 @@ class HttpUpstream:
         self._path = path
         self._headers = headers
         self._secrets = secrets  # kept out of what an upstream says, whatever they look like
-        self._forward = ALWAYS_FORWARDED + forward
+        self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + forward))
         self._log = log
 
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
