@@ -81,6 +81,7 @@ class Supervisor:
             self._start(place)
         if not self._wait_ready():
             self._signal(signal.SIGKILL)
+            remove_socket(self.settings.server.listen)
             _say("antiphon: a worker did not start; see the error above")
             return 1
         print(banner(self.settings, self.sockets[0][0]), flush=True)
@@ -159,7 +160,11 @@ class Supervisor:
         for place in self.places:
             if place.due is not None and place.due <= now:
                 place.due = None
-                self._start(place)
+                try:
+                    self._start(place)
+                except OSError as error:  # no process or no descriptor to be had: later
+                    place.due = now + BACKOFF[-1]
+                    _say(f"antiphon: no worker could be started: {error.strerror}")
 
     def _start(self, place: Place) -> None:
         """Forks a worker."""

@@ -163,4 +163,4 @@ def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOption
     ]
     server = settings.server
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(server.dialect, server.strict, tuple(models), max(1, round(silence)))
+    return DoorOptions(server.dialect, server.strict, tuple(models), silence)

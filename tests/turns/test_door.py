@@ -215,3 +215,12 @@ async def test_keep_alive_and_pipelining(start: Start) -> None:
     texts = [(await wire.answer()).json["choices"][0]["message"]["content"] for _ in range(2)]
     assert texts == ["one", "two"]
     wire.close()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/v1/models/zzz"), ("GET", "/v1/nope"), ("GET", "/v1/chat/completions")]
+)
+async def test_errors_on_bare_v1_speak_the_keys_dialect(start: Start, method: str, path: str) -> None:
+    running, _ = await start(more=KEYS, environ=ENVIRON)
+    answer = await call(running.port, method, path, headers={"x-api-key": "sk-tells-0123456789"})
+    assert "error_id" in answer.json["error"]

@@ -218,3 +218,23 @@ async def test_the_next_request_works_after_every_failure(start: Start) -> None:
     for stream in (False, True, False):
         await running.post(stream=stream)
     assert (await running.post()).status == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_our_credential_never_comes_back(start: Start, stream: bool) -> None:
+    """Not even one that looks like words, in an error that came as a 200."""
+    failure = {"error": {"message": "tenant-pass-phrase is not allowed", "code": 400}}
+    scripts = [sse(failure), sse(*hello()[:3], failure)] if stream else [json_answer(failure), error(400, failure)]
+    environ = {"UP": "tenant-pass-phrase"}
+    running, _ = await start(*scripts, upstream='credential = "env:UP"', environ=environ)
+    for _ in scripts:
+        answer = await running.post(stream=stream)
+        assert "not allowed" in answer.body.decode()
+        assert "tenant-pass-phrase" not in answer.body.decode()
+
+
+async def test_retry_after_in_a_body_is_kept(start: Start) -> None:
+    running, _ = await start(
+        error(429, {"error": {"message": "slow", "code": "rate_limit_exceeded", "retry_after": 17}})
+    )
+    assert (await running.post()).headers["retry-after"] == "17"

@@ -44,11 +44,14 @@ async def test_finished_turns_are_no_garbage(start: Start, stream: bool, plain: 
 
 def test_the_text_of_an_endless_answer_is_bounded() -> None:
     texts = ["word " * 10] * (MOST_PIECES + 1)
-    bound(texts)
+    bound(texts, 0)
     assert sum(map(len, texts)) == MOST_TEXT
     few = ["a"] * 10
-    bound(few)
+    bound(few, 1000)
     assert len(few) == 10
+    huge = ["x" * MOST_TEXT] * 3
+    bound(huge, 3 * MOST_TEXT)
+    assert sum(map(len, huge)) == MOST_TEXT
 
 
 async def test_a_log_that_nobody_reads_stops_nothing() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from typing import Any
 
 import pytest
 
-from antiphon.upstreams.scripted import json_answer, sse, wait
+from antiphon.upstreams.scripted import cut, json_answer, sse, wait
 from tests.support.raw import connect, request
 from tests.support.shapes import chunk, completion, hello, usage_chunk
 from tests.turns.conftest import Start
@@ -202,3 +203,43 @@ async def test_strict_leaves_no_empty_deltas(start: Start, prefix: str) -> None:
         choice = c["choices"][0]
         assert choice["delta"] or choice["finish_reason"]
     assert text(chunks) == "Hi"
+
+
+async def test_comments_come_on_time(start: Start) -> None:
+    """Decision 15: after so many seconds of silence, then every so many; `keepalive` is how many."""
+    running, _ = await start(sse(wait(3.4), *hello()), server="keepalive = 1")
+    body = (await running.post(stream=True)).body
+    assert body.count(b": keep-alive\n\n") == 3
+
+
+@pytest.mark.parametrize("rest", [b"data: [DO", b'data: {"id":"chatcmpl-up1","choi', b"da"])
+async def test_a_cut_after_the_finish_is_no_cut(start: Start, rest: bytes) -> None:
+    running, _ = await start(sse(*hello()[:-1], rest, cut(), done=False))
+    chunks = (await running.post(stream=True, stream_options={"include_usage": True})).chunks
+    assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1]["usage"]["completion_tokens"] > 0
+
+
+async def test_a_cut_between_two_choices_is_one(start: Start) -> None:
+    running, _ = await start(sse(*hello()[:-1], cut(), done=False))
+    chunks = (await running.post(stream=True, n=2)).chunks
+    assert chunks[-1]["error"]["code"] == "upstream_truncated"
+
+
+async def test_skytells_opening_keeps_the_verdicts_of_every_choice(start: Start) -> None:
+    def verdict(severity: str) -> dict[str, Any]:
+        safe = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "violence")}
+        unseen = {"detected": False, "filtered": False}
+        rest = {"protected_material_code": unseen, "protected_material_text": unseen}
+        return {**safe, "sexual": {"filtered": False, "severity": severity}, **rest}
+
+    def entry(index: int, **more: Any) -> dict[str, Any]:
+        severity = "low" if index else "safe"
+        return {"index": index, "delta": {}, "finish_reason": None, "content_filter_results": verdict(severity), **more}
+
+    opening = {**chunk(), "choices": [entry(0), entry(1)]}
+    ends = [{**chunk(), "choices": [entry(index, finish_reason="stop")]} for index in (0, 1)]
+    running, _ = await start(sse(opening, *ends), more="[safety]\nannotations = false")
+    chunks = (await running.post("/skytells/v1/chat/completions", stream=True, n=2)).chunks
+    severities = [choice["content_filter_results"]["sexual"]["severity"] for choice in chunks[0]["choices"]]
+    assert severities == ["safe", "low"]

@@ -2,7 +2,7 @@
 
 Read here with types, in C: 1 us instead of the 4 us of decoding, checking, rewriting and encoding a document. The types
 are narrow: they take nothing that `request.parse` would refuse or edit, and no other field at all (what msgspec skips,
-it does not check). Nor may a key stand twice: an upstream could read the other one than we did.
+it does not check). Nor may what decides stand twice: an upstream could read the other one than we did.
 """
 
 from __future__ import annotations

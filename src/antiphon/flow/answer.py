@@ -75,7 +75,7 @@ async def _stream(turn: Turn, gateway: Gateway) -> int:
         raise
     if failure is not None:
         attempt.close(failure.code or "failed", gateway.clock(), failure.status)
-        raise failure
+        raise gateway.upstreams[attempt.target.upstream].conceal(failure)
     attempt.close("answered", gateway.clock())
     usage = machine.usage
     told = turn.request.include_usage or turn.wants_receipt
@@ -139,7 +139,7 @@ def _judge(turn: Turn, gateway: Gateway, upstream: Upstream, receiver: Relay | G
         answered = conform(receiver.document, turn.request, stamp, think=upstream.think)
     except UpstreamError as error:
         attempt.close(error.code or "failed", gateway.clock(), error.status)
-        raise
+        raise upstream.conceal(error) from None
     attempt.close("answered", gateway.clock())
     return answered
 

@@ -70,6 +70,8 @@ class Express(msgspec.Struct):
     def board(self) -> bool:
         """Sends the request. False: it is not plain which of its bytes name the model."""
         lane, body = self.lane, self.body
+        if body.count(b'"model"') != 1:
+            return False
         if lane.model is not None and lane.model != self.model:
             changed = with_model(body, self.model, lane.spelled)
             if changed is None:
@@ -139,7 +141,7 @@ class Express(msgspec.Struct):
                 ms=int((gateway.clock() - self.began) * 10_000) / 10,
                 dialect=self.dialect.name,
                 key=self.key,
-                model=self.model,
+                model=self.model[:200],
                 route=self.lane.route.model,
                 upstream=self.lane.upstream.name,
                 attempts=1,

@@ -67,6 +67,9 @@ class Upstream(Protocol):
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
         """The request as this upstream takes it, and what had to change."""
 
+    def conceal(self, error: UpstreamError) -> UpstreamError:
+        """The error without our credential, wherever the upstream said it."""
+
     def open(
         self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
     ) -> Call:

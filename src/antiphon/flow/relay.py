@@ -23,6 +23,7 @@ from antiphon.flow.ports import Call, Client, Document
 from antiphon.sse import frame
 
 encode = msgspec.json.Encoder().encode
+TRUNCATED = "upstream_truncated"
 
 
 Ready = asyncio.Future[UpstreamError | None]  # an attempt's answer has begun, or its failure
@@ -81,7 +82,7 @@ class Relay:
         over = False
         try:
             for payload in payloads:
-                spliced = self._splice.apply(payload)
+                spliced = self._splice.apply(payload) if type(payload) is bytes else None  # not an event with a name
                 if spliced is not None:
                     out.append(spliced)
                 elif is_done(payload):
@@ -106,6 +107,8 @@ class Relay:
         self._splice.forget()
         document = decode(payload, last=last)
         chunks = self.machine.feed(document, source)
+        if chunks and not self._left:
+            self._open(chunks, out)
         for chunk in chunks:
             self._put(chunk, out)
         if self._learns and len(chunks) == 1 and chunks[0] is document:  # a text delta, edited in place
@@ -125,9 +128,11 @@ class Relay:
                 if not is_done(payload):
                     self._take(payload, source, out, last=True)
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            if error.code != TRUNCATED:
+                self._send(out)
+                self.fail(error, source)
+                return
+            # Cut inside an event: whether anything was still to come, the machine knows (F5).
         self._send(out)
         self._close(self.machine.end, source)
 
@@ -165,7 +170,10 @@ class Relay:
             return
         out: list[bytes] = []
         try:
-            for chunk in close(source):
+            chunks = close(source)
+            if chunks and not self._left:
+                self._open(chunks, out)
+            for chunk in chunks:
                 self._put(chunk, out)
         except UpstreamError as error:
             self._send(out)
@@ -176,20 +184,20 @@ class Relay:
             self.finished.set_result(None)
 
     def _put(self, chunk: Document, out: list[bytes]) -> None:
-        if not self._left:
-            self._open(chunk, out)
         written = self.writer.chunk(chunk)
         if not self.writer.has_emptied(written):
             out.append(frame(encode(written)))
 
-    def _open(self, first: Document, out: list[bytes]) -> None:
+    def _open(self, first: list[Document], out: list[bytes]) -> None:
+        """The answer begins. `first`: all that the first event gave, whose verdicts an opening chunk takes over."""
         self._left = True
         self.on_first()
         tell(self.ready, None)
-        envelope = {**self.machine.envelope(), "choices": first["choices"]}
+        choices = {choice["index"]: choice for chunk in reversed(first) for choice in chunk["choices"]}
+        envelope = {**self.machine.envelope(), "choices": list(choices.values())}
         for name in ("prompt_annotations", "prompt_filter_results"):  # Azure's older name and its own
-            if name in first:
-                envelope["prompt_filter_results"] = first[name]
+            if name in first[0]:
+                envelope["prompt_filter_results"] = first[0][name]
         out.extend(frame(encode(chunk)) for chunk in self.writer.opening(envelope))
 
     def _send(self, out: list[bytes]) -> None:

@@ -99,7 +99,7 @@ class Turn(msgspec.Struct):
             ms=round((now - self.began) * 1000, 1),
             dialect=self.dialect.name,
             key=self.key,
-            model=self.request.model,
+            model=self.request.model[:200],
             route=self.route.model if self.route else None,
             upstream=last.target.upstream if last else None,
             attempts=len(self.attempts),

@@ -19,7 +19,7 @@ from antiphon.http.client_reader import AnswerReader
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
-SMALL: Final = 32 * 1024  # bytes: less than any limit of a head or a body
+SMALL: Final = 32 * 1024  # bytes
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
 _JSON: Final = b"application/json"
@@ -155,9 +155,7 @@ class Connection(asyncio.Protocol):
         try:
             if self._opened:
                 call.heard = True
-            elif self._reader.complete and self._whole(call, len(data)):
-                return
-            elif not self._open(call, len(data), fault):
+            elif (self._reader.complete and self._whole(call, len(data))) or not self._open(call, len(data), fault):
                 return
             pieces, complete = self._pieces, self._reader.complete
             if complete:
@@ -188,6 +186,7 @@ class Connection(asyncio.Protocol):
         if (
             self._fruitless
             or size > SMALL
+            or size > self._pool.max_body
             or reader.end != 1
             or len(pieces) != 1
             or not reader.keep
@@ -199,6 +198,8 @@ class Connection(asyncio.Protocol):
         ):
             return False
         body = pieces.pop()
+        call.request = None
+        call.phase = READING
         self._opened = True
         self._inflater = None
         call.sink.on_head(reader.status, headers)

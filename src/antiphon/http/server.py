@@ -23,6 +23,7 @@ TICK: Final = 0.25
 BACKLOG: Final = 2048
 # Connections beyond the limit are read far enough to be told so; beyond this many of them, they are just closed.
 SPARE_CONNECTIONS: Final = 64
+LAST_WORDS: Final = 0.1  # seconds for a refusal to leave before its connection is cut
 FIRST_REQUEST_GRACE: Final = 1.0  # for clients that connected just before a drain
 
 
@@ -88,6 +89,9 @@ class Server:
         for connection in list(self._connections):
             connection.drain(FIRST_REQUEST_GRACE)
         await self._emptied(end - self._loop.time())
+        for connection in list(self._connections):
+            connection.refuse_running()
+        await self._emptied(LAST_WORDS)
         for connection in list(self._connections):
             connection.cut()
         for task in arrivals:

@@ -359,6 +359,17 @@ class ServerConnection(asyncio.Protocol):
             pass
         self.cut()
 
+    def refuse_running(self) -> None:
+        """The server waits no longer: a request that has no answer yet gets this one."""
+        exchange = self._exchange
+        if exchange is None or exchange.status:
+            return
+        lost = exchange.on_lost
+        refusal = Refusal(503, "The server is shutting down.")
+        exchange.respond(503, *self.server.render(refusal, exchange.request))
+        if lost is not None:
+            self.server.call(lost)
+
     def cut(self) -> None:
         self._mode = CLOSED
         self.deadline = inf

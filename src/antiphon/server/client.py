@@ -21,7 +21,7 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_quiet", "_sent", "exchange", "streams")
+    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_sent", "_since", "exchange", "streams")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self.exchange = exchange
@@ -31,8 +31,8 @@ class ChatClient:
         self._clock = clock
         self._committed = False  # the status line has left
         self.streams = False
-        self._quiet = 0  # seconds since something was written
-        self._sent = 0  # bytes by the last second
+        self._sent = 0  # bytes by the last look at the clock
+        self._since = exchange.received  # when that changed
 
     def follow(self, flow: Flow) -> None:
         self.exchange.on_pause = flow.pause
@@ -51,15 +51,13 @@ class ChatClient:
     def direct(self) -> Callable[[bytes], None]:
         return self.exchange.write
 
-    def hush(self, limit: int) -> None:
-        """Called once a second: silence becomes a comment. A second is counted when it is over."""
-        sent = self.exchange.sent
-        self._quiet = self._quiet + 1 if sent == self._sent else 0
-        self._sent = sent
-        if self._quiet > limit and not self.exchange.closed:
-            self._quiet = 0
+    def break_silence(self, limit: float, now: float) -> None:
+        """Called every now and then: silence becomes a comment."""
+        if self.exchange.sent != self._sent:
+            self._sent, self._since = self.exchange.sent, now
+        elif now - self._since >= limit and not self.exchange.closed:
             self.write(KEEPALIVE)
-            self._sent = self.exchange.sent
+            self._sent, self._since = self.exchange.sent, now
 
     def finish(self) -> None:
         self.exchange.finish()

@@ -38,7 +38,7 @@ class DoorOptions:
     dialect: str
     strict: bool
     models: tuple[Document, ...]
-    silence: int  # seconds of silence before a keep-alive comment (decision 15)
+    silence: float  # seconds of silence before a keep-alive comment (decision 15)
 
 
 class Door:
@@ -61,7 +61,6 @@ class Door:
         try:
             place = EXACT.get(request.path) or find(request.path)
             if place is None:
-                dialect = dialect_of(request.path) or dialect
                 raise _unknown_path(request)
             dialect = place.dialect or dialect
             is_chat = place.endpoint is Endpoint.CHAT and request.method == b"POST"
@@ -75,19 +74,26 @@ class Door:
             else:
                 self._list(exchange, request_id, self._gateway.dialects[dialect], place)
         except AntiphonError as error:
-            self._refuse(exchange, request_id, self._gateway.dialects[dialect], error)
+            self._refuse(exchange, request_id, self._dialect_of(request), error)
+
+    def _dialect_of(self, request: Request | None) -> Dialect:
+        """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
+        name = key = None
+        if request is not None:
+            name = dialect_of(request.path)
+            key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
+        return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
 
     def render_fault(self, status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
         """A fault of HTTP itself, before there is a request to handle."""
         request_id = "req_" + self._gateway.entropy(16).hex()
-        name = (dialect_of(request.path) if request is not None else None) or self._options.dialect
         if status in (500, 503):
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
         self._gateway.ledger.post(Entry(time=self._gateway.wall(), request_id=request_id, status=status, error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
-        return headers, encode(self._gateway.dialects[name].write_error(error, request_id))
+        return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""

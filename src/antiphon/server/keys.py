@@ -38,12 +38,18 @@ class KeyRing:
         if not self._keys and not self._required:
             return None
         secret = presented(headers, dialect)
-        key = self._find(secret) if secret else None
+        key = self._find(secret)
         if key is None and self._required:
             raise _refusal(secret)
         return key
 
-    def _find(self, secret: bytes) -> Key | None:
+    def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+        """The key of this request, if it is one of ours."""
+        return self._find(presented(headers, dialect)) if self._keys else None
+
+    def _find(self, secret: bytes | None) -> Key | None:
+        if not secret:
+            return None
         wanted = digest(secret)
         key = self._keys.get(wanted)
         return key if key is not None and hmac.compare_digest(key.digest, wanted) else None

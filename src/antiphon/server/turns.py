@@ -21,12 +21,13 @@ from antiphon.http.server import Exchange
 from antiphon.server.client import ChatClient
 
 CLOSE_LIMIT = 5.0  # seconds
+TICK = 0.25  # seconds
 MOST_PIECES = 100_000
 MOST_TEXT = 4_000_000  # characters
 
 
 class Turns:
-    def __init__(self, gateway: Gateway, silence: int) -> None:
+    def __init__(self, gateway: Gateway, silence: float) -> None:
         self._gateway = gateway
         self._lanes = lanes(gateway.routes, gateway.upstreams)
         self._silence = silence  # seconds before a keep-alive comment (decision 15)
@@ -72,6 +73,8 @@ class Turns:
     def give_up(self) -> None:
         error = OverloadError("The server is shutting down.", code="shutting_down", retry_after=1)
         for client, (task, turn) in list(self._tasks.items()):
+            if client.exchange.closed:  # answered; only the ledger waits
+                continue
             turn.error = error
             client.fail(error, turn.receipt() if turn.wants_receipt else None)
             cancel(task)
@@ -97,7 +100,7 @@ class Turns:
             client.streams = True
             if not self._ticking:
                 self._ticking = True
-                loop.call_later(1.0, self._tick)
+                loop.call_later(TICK, self._tick)
 
     async def _answer(self, turn: Turn, client: ChatClient, begun: tuple[Upstream, Gather] | None) -> None:
         try:
@@ -106,14 +109,15 @@ class Turns:
             del self._tasks[client]
 
     def _tick(self) -> None:
-        """Once a second while there are streams. That costs a chunk nothing."""
+        """Looks after the streams while there are any. That costs a chunk nothing."""
+        now = self._gateway.clock()
         streams = [(client, turn) for client, (_, turn) in self._tasks.items() if client.streams]
         for client, turn in streams:
-            bound(turn.texts)
-            client.hush(self._silence)
+            bound(turn.texts, client.exchange.sent)
+            client.break_silence(self._silence, now)
         self._ticking = bool(streams)
         if self._ticking:
-            asyncio.get_running_loop().call_later(1.0, self._tick)
+            asyncio.get_running_loop().call_later(TICK, self._tick)
 
 
 def cancel(task: asyncio.Task[None]) -> None:
@@ -122,7 +126,7 @@ def cancel(task: asyncio.Task[None]) -> None:
     asyncio.get_running_loop().call_soon(task.cancel)
 
 
-def bound(texts: list[str]) -> None:
+def bound(texts: list[str], sent: int) -> None:
     """What an answer has said is kept for counting only: the beginning of an endless one will do."""
-    if len(texts) > MOST_PIECES:
+    if len(texts) > MOST_PIECES or (sent > MOST_TEXT and len(texts) > 1):
         texts[:] = ["".join(texts)[:MOST_TEXT]]

@@ -66,6 +66,11 @@ class HttpUpstream:
         lines = self._headers + self._taken(headers, source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
 
+    def conceal(self, error: UpstreamError) -> UpstreamError:
+        for secret in self._secrets:
+            error.message = error.message.replace(secret, "[redacted]")
+        return error
+
     async def close(self) -> None:
         await self._pool.close()
 
@@ -139,7 +144,8 @@ class Answer:
             self._receiver.whole(body, self._source)
         else:
             error = read_failure(_lenient(body), self._status, self._secrets)
-            error.retry_after = self._retry_after
+            if self._retry_after is not None:
+                error.retry_after = self._retry_after
             self._fail(error, f"HTTP {self._status}")
 
     def on_fail(self, error: ClientError) -> None:
@@ -158,7 +164,7 @@ class Answer:
         self._fail(UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed"), what)
 
     def _fail(self, error: UpstreamError, detail: str) -> None:
-        self._log(f"upstream {self._name}: {detail}: {error.message}")
+        self._log(f"upstream {self._name}: {detail} ({error.code or error.type})")
         self._receiver.fail(error, self._source)
 
 
