@@ -22,7 +22,7 @@ from bench.load import FAST, JSON, Kind, Load
 from bench.processes import busiest, cpu_seconds, resident_bytes
 
 IDLE = Kind(stream=True, pace=100_000_000)
-WARM_UP = (Load(JSON, 32, 2000, 5), Load(FAST, 32, 64, 5))
+WARM_UP = (Load(JSON, 32, 20_000, 8), Load(FAST, 32, 64, 5))  # enough for the worker to be the busiest of its tree
 BATCH = 100  # opened together, so that no listen queue overflows
 
 
