@@ -41,7 +41,7 @@ def frame(payload: bytes) -> bytes:
 class Decoder:
     """Feed it bytes as they come; it gives the data of each event that is complete."""
 
-    __slots__ = ("_after_cr", "_clean", "_data", "_held", "_limit", "_name", "_started", "_tail")
+    __slots__ = ("_after_cr", "_data", "_held", "_limit", "_name", "_started", "_tail", "clean")
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
@@ -51,12 +51,12 @@ class Decoder:
         self._held = 0  # bytes in _tail and _data
         self._after_cr = False  # the last byte was a CR: a LF now belongs to it
         self._started = False  # past the place where a BOM may stand
-        self._clean = False  # past it, and between two events
+        self.clean = False  # past that place, and between two events
 
     def feed(self, data: bytes) -> list[bytes]:
         # The usual read is one whole event, one line of JSON: nothing but a slice (0.6 us instead of 1.2).
         if (
-            self._clean
+            self.clean
             and data.find(b"\n") == len(data) - 2
             and data[:7] == b"data: {"
             and data[-1] == _LF
@@ -65,7 +65,7 @@ class Decoder:
         ):
             return [data[6:-2]]
         events = self._feed(data)
-        self._clean = not (self._tail or self._data or self._name or self._after_cr) and self._started
+        self.clean = not (self._tail or self._data or self._name or self._after_cr) and self._started
         return events
 
     def _feed(self, data: bytes) -> list[bytes]:

@@ -243,3 +243,33 @@ async def test_skytells_opening_keeps_the_verdicts_of_every_choice(start: Start)
     chunks = (await running.post("/skytells/v1/chat/completions", stream=True, n=2)).chunks
     severities = [choice["content_filter_results"]["sexual"]["severity"] for choice in chunks[0]["choices"]]
     assert severities == ["safe", "low"]
+
+
+async def test_reads_of_every_size_give_the_same_text(start: Start) -> None:
+    """One event per read takes the shortest way; events in pieces and several at once do not. The text is the same."""
+    words = [f'w{number} \u00e9\U0001f600\\" ' for number in range(30)]
+    events = [b"data: " + json.dumps(chunk({"content": word})).encode() + b"\n\n" for word in words]
+    steps: list[Any] = [b"data: " + json.dumps(hello()[0]).encode() + b"\n\n"]
+    for position, event in enumerate(events):
+        half = len(event) // 2
+        pieces = [[event], [event[:half], event[half:]], [event[:-1], event[-1:]]][position % 7 % 3]
+        for piece in pieces:
+            steps += [piece, wait(0.005)]
+    steps += [b"".join(events[:5]), json_event(chunk({}, "stop"))]
+    running, _ = await start(sse(*steps))
+    assert text((await running.post(stream=True)).chunks) == "".join(words) + "".join(words[:5])
+
+
+def json_event(document: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(document).encode() + b"\n\n"
+
+
+async def test_an_event_of_another_kind_in_between_changes_nothing(start: Start) -> None:
+    spoken = [chunk({"content": "a"}), chunk({"content": "b"}), chunk({"content": "c"})]
+    steps: list[Any] = []
+    for document in [hello()[0], *spoken, chunk({"reasoning_content": "hm"}), *spoken, chunk({}, "stop"), *spoken]:
+        steps += [json_event(document), wait(0.005)]
+    running, _ = await start(sse(*steps))
+    chunks = (await running.post(stream=True)).chunks
+    assert text(chunks) == "abcabc"
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"

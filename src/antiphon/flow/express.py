@@ -70,15 +70,14 @@ class Express(msgspec.Struct):
     def board(self) -> bool:
         """Sends the request. False: it is not plain which of its bytes name the model."""
         lane, body = self.lane, self.body
-        if body.count(b'"model"') != 1:
-            return False
-        if lane.model is not None and lane.model != self.model:
+        if lane.model is None or lane.model == self.model:
+            changed = body if body.count(b'"model"') == 1 else None
+        else:
             changed = with_model(body, self.model, lane.spelled)
-            if changed is None:
-                return False
-            body = changed
+        if changed is None:
+            return False
         self.sent = self.gateway.clock()
-        self.call = lane.upstream.open(body, self.headers, stream=False, receiver=self, source=0)
+        self.call = lane.upstream.open(changed, self.headers, stream=False, receiver=self, source=0)
         return True
 
     def leave(self) -> None:
@@ -97,6 +96,9 @@ class Express(msgspec.Struct):
     def fail(self, error: UpstreamError, source: int) -> None:
         self._hang_up()
         self._take_the_whole_way(lambda gather: gather.fail(error, 0))
+
+    def spliced(self, read: bytes) -> bool:
+        return False
 
     def events(self, payloads: list[bytes], source: int) -> None:
         self._hang_up()

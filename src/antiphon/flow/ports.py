@@ -20,6 +20,9 @@ Document = dict[str, Any]
 class Receiver(Protocol):
     """Hears one attempt's answer. `source` tells the calls of a fan-out apart (0 where there is one call)."""
 
+    def spliced(self, read: bytes) -> bool:
+        """Takes a read that is one whole event, like the last one but for its text. False: not so, or not here."""
+
     def events(self, payloads: list[bytes], source: int) -> None:
         """Streamed chunks: JSON in the OpenAI shape, the last one perhaps [DONE]. One call per socket read."""
 

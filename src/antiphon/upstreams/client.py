@@ -124,11 +124,14 @@ class Answer:
             self._retry_after = _seconds(headers.get(b"retry-after"), time.time())
 
     def on_data(self, data: bytes) -> None:
-        if self._decoder is None:
+        decoder = self._decoder
+        if decoder is None:
             self._body.append(data)
             return
+        if decoder.clean and self._receiver.spliced(data):
+            return
         try:
-            payloads = self._decoder.feed(data)
+            payloads = decoder.feed(data)
         except sse.SseError:
             self._malformed("an event is too long")
             return
