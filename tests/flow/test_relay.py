@@ -54,7 +54,7 @@ async def test_an_upstream_may_speak_between_the_clients_leaving_and_the_tasks_e
 
 async def test_so_may_one_that_answers_whole() -> None:
     ready: Ready = asyncio.get_running_loop().create_future()
-    gather = Gather(1, partial(tell, ready))
+    gather = Gather(1, partial(tell, ready), machine)
     ready.cancel()
     gather.whole(b"{}", 0)
     assert ready.cancelled()

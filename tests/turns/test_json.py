@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from antiphon.upstreams.scripted import json_answer
+import pytest
+
+from antiphon.upstreams.scripted import json_answer, sse
 from tests.support.raw import call
-from tests.support.shapes import USAGE, completion
+from tests.support.shapes import USAGE, completion, hello
 from tests.turns.conftest import Start
 
 ZEROS = {
@@ -160,3 +162,27 @@ async def test_health_and_readiness(start: Start) -> None:
     assert (await running.get("/healthz")).status == 200
     assert (await running.get("/readyz")).status == 200
     assert (await call(running.port, "HEAD", "/healthz")).status == 200
+
+
+@pytest.mark.parametrize("ask", [{}, {"logprobs": False}])
+async def test_a_stream_that_was_not_asked_for_is_put_together(start: Start, ask: dict[str, Any]) -> None:
+    running, _ = await start(sse(*hello()))
+    answer = (await running.post(**ask)).json
+    assert answer["object"] == "chat.completion"
+    assert answer["choices"][0]["message"]["content"] == "Hello"
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    assert answer["usage"]["total_tokens"] == 7
+
+
+@pytest.mark.parametrize("ask", [{}, {"logprobs": False}])
+async def test_one_that_is_cut_is_an_error(start: Start, ask: dict[str, Any]) -> None:
+    running, _ = await start(sse(*hello()[:3], done=False))
+    answer = await running.post(**ask)
+    assert (answer.status, answer.json["error"]["code"]) == (502, "upstream_truncated")
+
+
+async def test_streams_of_a_fan_out_are_put_together(start: Start) -> None:
+    running, _ = await start(sse(*hello()), sse(*hello(), done=False), upstream='lacks = ["n"]')
+    answer = (await running.post(n=2)).json
+    assert [choice["message"]["content"] for choice in answer["choices"]] == ["Hello", "Hello"]
+    assert answer["usage"]["completion_tokens"] == 4

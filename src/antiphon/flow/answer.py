@@ -6,11 +6,13 @@ A turn runs in one task. Cancelling that task, when the client goes away, closes
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
+
+import msgspec
 
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.request import NOT_JSON
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
 from antiphon.errors import AntiphonError, RequestError, UpstreamError
@@ -135,7 +137,7 @@ def _judge(turn: Turn, gateway: Gateway, upstream: Upstream, receiver: Relay | G
             raise turn.failure
         if isinstance(receiver, Relay):
             return receiver
-        stamp = _stamp(turn, gateway, attempt.model)
+        stamp = gateway.stamp(turn.dialect, attempt.model)
         answered = conform(receiver.document, turn.request, stamp, think=upstream.think)
     except UpstreamError as error:
         attempt.close(error.code or "failed", gateway.clock(), error.status)
@@ -155,7 +157,7 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, re
             turn.changes += (Change("seed", "rewritten", "choice i of the fan-out draws with seed + i"),)
     receiver: Relay | Gather
     if request.stream:
-        machine = ChatStream(request, _stamp(turn, gateway, attempt.model), sources=sources, think=upstream.think)
+        machine = ChatStream(request, gateway.stamp(turn.dialect, attempt.model), sources=sources, think=upstream.think)
         writer = _writer(turn, gateway, attempt)
 
         def first() -> None:
@@ -163,13 +165,22 @@ def _open(turn: Turn, gateway: Gateway, upstream: Upstream, attempt: Attempt, re
 
         receiver = Relay(machine, writer, turn.client, ready, first)
     else:
-        receiver = Gather(sources, partial(tell, ready))
+        each = request.n if sources == 1 else 1
+        receiver = Gather(
+            sources, partial(tell, ready), partial(folder, turn, gateway, attempt.model, each, upstream.think)
+        )
     turn.client.follow(receiver)
     for source in range(sources):
         body = _encode(_share(document, source) if source else document)
         call = upstream.open(body, turn.headers, stream=request.stream, receiver=receiver, source=source)
         receiver.calls.append(call)
     return receiver
+
+
+def folder(turn: Turn, gateway: Gateway, model: str, n: int, think: bool) -> ChatStream:
+    """Reads the stream of an upstream that was not asked for one. Every id is kept: `conform` judges it."""
+    stamp = replace(gateway.stamp(turn.dialect, model), keeps_id=bool)
+    return ChatStream(msgspec.structs.replace(turn.request, n=n), stamp, think=think)
 
 
 def _encode(document: Document) -> bytes:
@@ -186,17 +197,6 @@ def _share(document: Document, source: int) -> Document:
         return document
     shifted = seed + source
     return {**document, "seed": shifted if shifted < 2**63 else shifted - 2**63}
-
-
-def _stamp(turn: Turn, gateway: Gateway, model: str) -> Stamp:
-    dialect, entropy = turn.dialect, gateway.entropy
-    return Stamp(
-        model=model,
-        now=int(gateway.wall()),
-        keeps_id=dialect.keeps_id,
-        new_id=lambda: dialect.new_id(entropy(16)),
-        new_call_id=lambda: "call_" + entropy(12).hex(),
-    )
 
 
 def _writer(turn: Turn, gateway: Gateway, attempt: Attempt) -> Writer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -16,7 +17,7 @@ from antiphon.chat.plain_request import with_model
 from antiphon.chat.request import decode, parse
 from antiphon.dialects import Dialect
 from antiphon.errors import UpstreamError
-from antiphon.flow.answer import CLIENT_CLOSED
+from antiphon.flow.answer import CLIENT_CLOSED, folder
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Call, Client, Entry, Upstream
 from antiphon.flow.relay import Gather
@@ -66,6 +67,7 @@ class Express(msgspec.Struct):
     get_off: Callable[[Turn, Upstream, Gather], None]
     sent: float = 0.0
     call: Call | None = None
+    late: Gather | None = None
 
     def board(self) -> bool:
         """Sends the request. False: it is not plain which of its bytes name the model."""
@@ -82,36 +84,47 @@ class Express(msgspec.Struct):
 
     def leave(self) -> None:
         """The client is gone."""
-        self._hang_up()
+        if self.call is not None:
+            self.call.cancel()
+        if self.late is not None:
+            self.late.close()
         self._post(CLIENT_CLOSED, None, None)
 
     def whole(self, body: bytes, source: int) -> None:
         plain = read_plain(body)
         if plain is None or not self.dialect.keeps_id(plain.id):
-            self._take_the_whole_way(lambda gather: gather.whole(body, 0))
+            self._gather().whole(body, 0)
             return
         self.client.answer(body)
         self._post(200, plain.usage.prompt_tokens, plain.usage.completion_tokens)
-
-    def fail(self, error: UpstreamError, source: int) -> None:
-        self._hang_up()
-        self._take_the_whole_way(lambda gather: gather.fail(error, 0))
 
     def spliced(self, read: bytes) -> bool:
         return False
 
     def events(self, payloads: list[bytes], source: int) -> None:
-        self._hang_up()
-        self._take_the_whole_way(lambda gather: gather.events(payloads, 0))
+        self._gather().events(payloads, 0)
 
     def end(self, rest: list[bytes], source: int) -> None:
-        self.events(rest, source)
+        self._gather().end(rest, 0)
 
-    def _hang_up(self) -> None:
-        if self.call is not None:
-            self.call.cancel()
+    def fail(self, error: UpstreamError, source: int) -> None:
+        self._gather().fail(error, 0)
 
-    def _take_the_whole_way(self, tell: Callable[[Gather], None]) -> None:
+    def _gather(self) -> Gather:
+        """Who hears the rest of an answer that is not plain; with all of it, the turn takes the whole way."""
+        if self.late is None:
+            turn = self._turn()
+
+            def told(error: UpstreamError | None) -> None:
+                turn.failure = error
+                self.get_off(turn, self.lane.upstream, gather)
+
+            gather = self.late = Gather(1, told, partial(folder, turn, self.gateway, turn.attempts[0].model, 1, False))
+            if self.call is not None:
+                gather.calls.append(self.call)
+        return self.late
+
+    def _turn(self) -> Turn:
         turn = Turn(
             id=self.id,
             request=parse(decode(self.body), strict=False),  # cannot fail: it was plain
@@ -125,13 +138,7 @@ class Express(msgspec.Struct):
             route=self.lane.route,
         )
         turn.attempts.append(Attempt(self.lane.route.targets[0], self.lane.model or self.model, self.sent))
-
-        def told(error: UpstreamError | None) -> None:
-            turn.failure = error
-
-        gather = Gather(1, told)
-        tell(gather)
-        self.get_off(turn, self.lane.upstream, gather)
+        return turn
 
     def _post(self, status: int, prompt: int | None, completion: int | None) -> None:
         gateway = self.gateway

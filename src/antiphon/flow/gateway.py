@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from antiphon.chat.stamp import Stamp
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Ledger, Upstream
 from antiphon.routing.route import RouteTable
@@ -23,3 +24,14 @@ class Gateway:
     entropy: Callable[[int], bytes]  # random bytes, for ids
     annotations: bool
     maritaca_object: str
+
+    def stamp(self, dialect: Dialect, model: str) -> Stamp:
+        """What an answer of this target needs to know from outside."""
+        entropy = self.entropy
+        return Stamp(
+            model=model,
+            now=int(self.wall()),
+            keeps_id=dialect.keeps_id,
+            new_id=lambda: dialect.new_id(entropy(16)),
+            new_call_id=lambda: "call_" + entropy(12).hex(),
+        )

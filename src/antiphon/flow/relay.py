@@ -15,6 +15,7 @@ import msgspec
 from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
 from antiphon.chat.event import decode, is_done
+from antiphon.chat.fold import fold
 from antiphon.chat.splice import Splice
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import Writer
@@ -24,6 +25,7 @@ from antiphon.sse import frame
 
 encode = msgspec.json.Encoder().encode
 TRUNCATED = "upstream_truncated"
+MOST_FOLDED = 64 * 1024 * 1024  # bytes: as for answers that come whole
 
 
 Ready = asyncio.Future[UpstreamError | None]  # an attempt's answer has begun, or its failure
@@ -224,35 +226,65 @@ class Relay:
 class Gather:
     """Whole answers: one, or one per choice of a fan-out. `told` hears once: nothing, or the failure."""
 
-    __slots__ = ("_bodies", "_missing", "_told", "calls", "document", "over")
+    __slots__ = ("_documents", "_fold", "_folds", "_missing", "_told", "calls", "document", "over")
 
-    def __init__(self, sources: int, told: Callable[[UpstreamError | None], None]) -> None:
+    def __init__(
+        self, sources: int, told: Callable[[UpstreamError | None], None], fold: Callable[[], ChatStream]
+    ) -> None:
+        """`fold`: a machine for an upstream that streams though it was not asked to."""
         self.calls: list[Call] = []
         self.over = False
         self.document: Document = {}
         self._told = told
-        self._bodies = [b""] * sources
+        self._fold = fold
+        self._folds: dict[int, Fold] = {}
+        self._documents: list[Document] = [{}] * sources
         self._missing = sources
 
     def spliced(self, read: bytes) -> bool:
         return False
 
     def events(self, payloads: list[bytes], source: int) -> None:
-        self.fail(UpstreamError("The upstream streamed though it was not asked to.", code="upstream_malformed"), source)
+        if self.over:
+            return
+        try:
+            fold = self._folds.get(source) or self._folds.setdefault(source, Fold(self._fold()))
+            over = fold.take(payloads)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        if over:
+            self.calls[source].linger()
+            self._take(fold.document(), source)
 
     def end(self, rest: list[bytes], source: int) -> None:
-        self.events(rest, source)
+        if self.over:
+            return
+        try:
+            fold = self._folds.get(source) or Fold(self._fold())
+            fold.end(rest)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        self._take(fold.document(), source)
 
     def whole(self, body: bytes, source: int) -> None:
         if self.over:
             return
-        self._bodies[source] = body
+        try:
+            document = decode(body)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        self._take(document, source)
+
+    def _take(self, document: Document, source: int) -> None:
+        self._documents[source] = document
         self._missing -= 1
         if self._missing:
             return
         try:
-            documents = [decode(body) for body in self._bodies]
-            self.document = documents[0] if len(documents) == 1 else merge(documents)
+            self.document = document if len(self._documents) == 1 else merge(self._documents)
         except UpstreamError as error:
             self.fail(error, source)
             return
@@ -278,9 +310,44 @@ class Gather:
 
     def _tell(self, error: UpstreamError | None) -> None:
         self.over = True
+        self._folds.clear()
         told, self._told = self._told, _nobody  # whom it tells often holds it: no cycle may outlive the answer
         told(error)
 
 
 def _nobody(error: UpstreamError | None) -> None:
     """Hears what comes after the end."""
+
+
+class Fold:
+    """A stream that becomes a whole answer."""
+
+    __slots__ = ("_chunks", "_machine", "_room")
+
+    def __init__(self, machine: ChatStream) -> None:
+        self._machine = machine
+        self._chunks: list[Document] = []
+        self._room = MOST_FOLDED
+
+    def take(self, payloads: list[bytes], *, last: bool = False) -> bool:
+        """True: the stream has said that it is complete."""
+        for payload in payloads:
+            if is_done(payload):
+                self._chunks += self._machine.done()
+                return True
+            self._room -= len(payload)
+            if self._room < 0:
+                raise UpstreamError("The upstream's answer is too large.", code="upstream_malformed")
+            self._chunks += self._machine.feed(decode(payload, last=last))
+        return False
+
+    def end(self, rest: list[bytes]) -> None:
+        try:
+            self.take(rest, last=True)
+        except UpstreamError as error:
+            if error.code != TRUNCATED:
+                raise
+        self._chunks += self._machine.end()
+
+    def document(self) -> Document:
+        return fold(self._chunks, self._machine.usage)

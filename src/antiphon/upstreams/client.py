@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 
@@ -128,28 +129,39 @@ class Answer:
         if decoder is None:
             self._body.append(data)
             return
-        if decoder.clean and self._receiver.spliced(data):
-            return
         try:
+            if decoder.clean and self._receiver.spliced(data):
+                return
             payloads = decoder.feed(data)
+            if payloads:
+                self._receiver.events(payloads, self._source)
         except sse.SseError:
             self._malformed("an event is too long")
-            return
-        if payloads:
-            self._receiver.events(payloads, self._source)
+        except Exception as error:
+            self._broken(error)
 
     def on_end(self) -> None:
-        if self._decoder is not None:
-            self._receiver.end(self._decoder.close(), self._source)
-            return
-        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        if self._status == 200:
-            self._receiver.whole(body, self._source)
-        else:
-            error = read_failure(_lenient(body), self._status, self._secrets)
-            if self._retry_after is not None:
-                error.retry_after = self._retry_after
-            self._fail(error, f"HTTP {self._status}")
+        try:
+            if self._decoder is not None:
+                self._receiver.end(self._decoder.close(), self._source)
+            elif self._status == 200:
+                self._receiver.whole(self._whole_body(), self._source)
+            else:
+                error = read_failure(_lenient(self._whole_body()), self._status, self._secrets)
+                if self._retry_after is not None:
+                    error.retry_after = self._retry_after
+                self._fail(error, f"HTTP {self._status}")
+        except Exception as error:
+            self._broken(error)
+
+    def _whole_body(self) -> bytes:
+        return self._body[0] if len(self._body) == 1 else b"".join(self._body)
+
+    def _broken(self, error: Exception) -> None:
+        """By our own fault an answer was not read: whoever waits for it must hear so."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} in {where.name}, line {where.lineno}"
+        self._fail(UpstreamError("The gateway could not read the upstream's answer."), f"our own fault, {place}")
 
     def on_fail(self, error: ClientError) -> None:
         if error.failure is Failure.RESET and self._decoder is not None:

@@ -1,0 +1,98 @@
+"""A whole answer from a stream's canonical chunks: for an upstream that streams though it was asked for a whole one.
+
+What `stream` has made regular is put together: text and arguments are joined, of any other key the last value counts.
+The result is a document like an upstream's own; `completion.conform` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from antiphon.chat.stamp import Document
+
+_JOINED: Final = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
+_CALLED: Final = {"function": "arguments", "custom": "input"}
+
+
+def fold(chunks: Iterable[Document], usage: Document | None) -> Document:
+    """`usage`: as the stream reported it."""
+    answer: Document = {}
+    choices: dict[int, Document] = {}
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            _fold_choice(choices.setdefault(choice["index"], _empty(choice["index"])), choice)
+        answer.update((key, value) for key, value in chunk.items() if key != "choices")
+    answer["object"] = "chat.completion"
+    answer["choices"] = [choices[index] for index in sorted(choices)]
+    for choice in answer["choices"]:
+        if not choice["message"]["content"] and "audio" in choice["message"]:
+            choice["message"]["content"] = None  # it spoke, it did not write
+    if usage is not None:
+        answer["usage"] = usage
+    return answer
+
+
+def _empty(index: int) -> Document:
+    return {"index": index, "message": {"role": "assistant", "content": ""}, "logprobs": None, "finish_reason": None}
+
+
+def _fold_choice(whole: Document, choice: Document) -> None:
+    for key, value in choice.items():
+        if key == "delta":
+            _fold_delta(whole["message"], value)
+        elif key == "logprobs":
+            whole["logprobs"] = _more_tokens(whole["logprobs"], value)
+        elif key != "finish_reason" or value is not None:
+            whole[key] = value
+
+
+def _fold_delta(message: Document, delta: Document) -> None:
+    for key, value in delta.items():
+        if key in _JOINED and isinstance(value, str):
+            message[key] = (message.get(key) or "") + value
+        elif key == "tool_calls":
+            for fragment in value:
+                _fold_call(message.setdefault("tool_calls", []), fragment)
+        elif key == "function_call":
+            _fold_called(message.setdefault("function_call", {}), value, "arguments")
+        elif key == "audio" and isinstance(value, dict):
+            _fold_audio(message.setdefault("audio", {}), value)
+        else:
+            message[key] = value
+
+
+def _fold_call(calls: list[Any], fragment: Document) -> None:
+    """Indices are contiguous and come in order: the machine has seen to that."""
+    index = fragment["index"]
+    if index == len(calls):
+        calls.append({})
+    call = calls[index]
+    for key, value in fragment.items():
+        if key in _CALLED:
+            _fold_called(call.setdefault(key, {}), value, _CALLED[key])
+        elif key != "index":
+            call[key] = value
+
+
+def _fold_called(called: Document, fragment: Document, said: str) -> None:
+    for key, value in fragment.items():
+        joined = key in ("name", said) and isinstance(value, str)
+        called[key] = called.get(key, "") + value if joined else value
+
+
+def _fold_audio(audio: Document, fragment: Document) -> None:
+    for key, value in fragment.items():
+        joined = key in ("transcript", "data") and isinstance(value, str)
+        audio[key] = audio.get(key, "") + value if joined else value
+
+
+def _more_tokens(before: Document | None, more: Document | None) -> Document | None:
+    if before is None or more is None:
+        return before if more is None else more
+    return {key: [*_tokens(before, key), *_tokens(more, key)] or None for key in {**before, **more}}
+
+
+def _tokens(logprobs: Document, key: str) -> list[Any]:
+    tokens = logprobs.get(key)
+    return tokens if isinstance(tokens, list) else []

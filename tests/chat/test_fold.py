@@ -1,0 +1,94 @@
+"""A stream put together again is the answer it was taken from."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from antiphon.chat.completion import chunks, conform
+from antiphon.chat.fold import fold
+from antiphon.chat.stamp import Stamp
+from antiphon.chat.stream import ChatStream
+from tests.chat.machine import request
+
+STAMP = Stamp("m", 1, bool, lambda: "chatcmpl-new", lambda: "call_new")
+USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "f", "arguments": '{"a":1}'},
+    "extra_content": {"x": 1},
+}
+OTHER = {"id": "call_2", "type": "function", "function": {"name": "g", "arguments": "{}"}}
+
+
+def answer(*messages: dict[str, Any], finish: str = "stop", **more: Any) -> dict[str, Any]:
+    choices = [
+        {"index": index, "message": {"role": "assistant", **message}, "logprobs": None, "finish_reason": finish, **more}
+        for index, message in enumerate(messages)
+    ]
+    base = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1_700_000_000, "model": "m"}
+    return {**base, "choices": choices, "usage": dict(USAGE), "x_top": {"deep": 1}}
+
+
+ANSWERS = [
+    answer({"content": "Hello"}),
+    answer({"content": "Hello", "reasoning_content": "hm", "x_new": [1]}),
+    answer({"content": None, "tool_calls": [CALL, OTHER]}, finish="tool_calls"),
+    answer({"content": "text too", "tool_calls": [CALL]}, finish="tool_calls"),
+    answer({"content": None, "refusal": "No."}),
+    answer({"content": "Hi"}, logprobs={"content": [TOKEN], "refusal": None}),
+    answer({"content": "one"}, {"content": "two"}),
+    answer({"content": "cut"}, finish="length", stop_reason="x"),
+    answer({"content": None, "audio": {"id": "a", "data": "AA==", "transcript": "hi", "expires_at": 9}}),
+]
+
+
+def folded(document: dict[str, Any]) -> dict[str, Any]:
+    asked = request(n=len(document["choices"]))
+    machine = ChatStream(asked, STAMP)
+    out = []
+    for chunk in chunks(document):
+        out += machine.feed(chunk)
+    return fold([*out, *machine.done()], machine.usage)
+
+
+@pytest.mark.parametrize("document", ANSWERS)
+def test_a_replayed_answer_folds_into_itself(document: dict[str, Any]) -> None:
+    asked = request(n=len(document["choices"]))
+    expected = conform(deepcopy(document), asked, STAMP).document
+    again = conform(folded(deepcopy(document)), asked, STAMP).document
+    assert without_nulls(again) == without_nulls(expected)
+
+
+def without_nulls(value: Any) -> Any:
+    """A key that is null and one that is missing mean the same (D9, §1.1)."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def test_text_and_arguments_of_many_pieces_are_joined() -> None:
+    def piece(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return {
+            "id": "chatcmpl-1",
+            "created": 1,
+            "model": "m",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        }
+
+    machine = ChatStream(request(), STAMP)
+    deltas: list[dict[str, Any]] = [
+        {"content": "Hel"},
+        {"content": "lo"},
+        {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a"'}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": ":1}"}}]},
+    ]
+    out = [chunk for delta in deltas for chunk in machine.feed(piece(delta))]
+    out += machine.feed(piece({}, "stop"))
+    message = fold([*out, *machine.done()], None)["choices"][0]["message"]
+    assert message["content"] == "Hello"
+    assert message["tool_calls"] == [{"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}]
