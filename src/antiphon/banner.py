@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from shlex import quote
 
 import msgspec
 
@@ -42,12 +43,12 @@ def _curl(settings: Settings, sock: socket.socket) -> str:
     where = _where(server, sock).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
     parts = ["curl"]
     if server.listen.unix is not None:
-        parts.append(f"--unix-socket {server.listen.unix}")
+        parts.append(f"--unix-socket {quote(server.listen.unix)}")
         where = "https://localhost" if server.tls is not None else "http://localhost"
     if server.tls is not None:
-        parts.append(f"--cacert {server.tls.cert}")
+        parts.append(f"--cacert {quote(server.tls.cert)}")
     parts.append(f"{where}/v1/chat/completions -H 'content-type: application/json'")
     if server.auth:
         parts.append('-H "authorization: Bearer $KEY"')
-    parts.append(f"-d '{body.replace(chr(39), chr(39) + chr(92) + chr(39) + chr(39))}'")
+    parts.append(f"-d {quote(body)}")
     return " ".join(parts)

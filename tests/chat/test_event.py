@@ -55,7 +55,7 @@ def test_decode() -> None:
 def test_decode_refuses(payload: bytes) -> None:
     with pytest.raises(UpstreamError) as caught:
         decode(payload)
-    assert (caught.value.code, caught.value.message) == ("upstream_malformed", "The upstream sent a malformed event.")
+    assert (caught.value.code, caught.value.message) == ("upstream_malformed", "The upstream sent a malformed answer.")
 
 
 def test_an_event_cut_by_the_end_is_truncated() -> None:

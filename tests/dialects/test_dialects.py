@@ -69,4 +69,6 @@ def test_models() -> None:
         "object": "model",
         "created": 0,
         "owned_by": "antiphon",
+        "context_length": None,
+        "top_provider": None,
     }

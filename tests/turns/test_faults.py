@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from antiphon.upstreams.scripted import Script, cut, error, hang, json_answer, raw, reset, sse
+from antiphon.upstreams.scripted import Script, cut, error, hang, json_answer, raw, reset, sse, wait
 from tests.support.raw import Answer
 from tests.support.shapes import chunk, completion, hello
 from tests.turns.conftest import Start
@@ -238,3 +238,28 @@ async def test_retry_after_in_a_body_is_kept(start: Start) -> None:
         error(429, {"error": {"message": "slow", "code": "rate_limit_exceeded", "retry_after": 17}})
     )
     assert (await running.post()).headers["retry-after"] == "17"
+
+
+async def test_silence_after_the_last_word_is_no_failure(start: Start) -> None:
+    running, _ = await start(sse(*hello(), hang(), done=False), upstream="timeout = { idle = 0.5 }")
+    chunks = (await running.post(stream=True, stream_options={"include_usage": True})).chunks
+    assert chunks[-2]["choices"][0]["finish_reason"] == "stop"
+    assert chunks[-1]["usage"]["total_tokens"] == 7
+
+
+@pytest.mark.parametrize(("headers", "seconds"), [({"retry-after-ms": "2500"}, "3"), ({"retry-after": "1e308"}, "1")])
+async def test_other_spellings_of_retry_after(start: Start, headers: dict[str, str], seconds: str) -> None:
+    running, _ = await start(error(429, {"error": {"message": "slow"}}, headers))
+    assert (await running.post()).headers["retry-after"] == seconds
+
+
+@pytest.mark.parametrize(("work", "requests"), [(0.0, 3), (1.6, 2)])
+async def test_a_request_that_may_have_been_worked_on_is_not_sent_twice(
+    start: Start, work: float, requests: int
+) -> None:
+    """A pooled connection that ends at once was stale: sent again. One that ends later may have cost tokens: not."""
+    good = json_answer(completion())
+    running, upstream = await start(good, Script((wait(work), cut())), good)
+    assert (await running.post()).status == 200
+    assert (await running.post()).status == (200 if work == 0 else 502)
+    assert len(upstream.requests) == requests

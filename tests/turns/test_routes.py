@@ -95,3 +95,20 @@ async def test_an_unknown_model_is_404_in_every_dialect(tmp_path: Path) -> None:
             answer = await running.post(f"{prefix}/chat/completions", model="nope")
             assert (answer.status, answer.json["error"]["code"]) == (404, "model_not_found")
     await upstream.stop()
+
+
+async def test_a_target_that_strict_rules_out_is_passed_over(tmp_path: Path) -> None:
+    first, second = always(json_answer(completion())), always(json_answer(completion()))
+    urls = [await first.start(), await second.start()]
+    text = settings(urls, '{ upstream = "u0" }, { upstream = "u1", priority = 1 }')
+    text = text.replace('name = "u0"', 'name = "u0"\nlacks = ["logit_bias"]')
+    strict = {"x-antiphon-strict": "1", "x-antiphon-receipt": "1"}
+    async with gateway(tmp_path, text) as running:
+        answer = await running.post(headers=strict, logit_bias={"1": 1})
+        assert answer.status == 200
+        outcomes = [attempt["outcome"] for attempt in answer.json["antiphon"]["attempts"]]
+        assert outcomes == ["unsupported_parameter", "answered"]
+        await second.stop()
+        assert (await running.post(headers=strict, logit_bias={"1": 1})).status == 502
+    assert not first.requests
+    await first.stop()

@@ -84,3 +84,17 @@ def test_reasoning_in_history_travels_unless_the_row_refuses_it() -> None:
     out, changes = prepared("deepseek", messages=history)
     assert "reasoning_content" not in out["messages"][1]
     assert changes["messages[1].reasoning_content"] == "dropped"
+
+
+def test_what_is_lacking_under_its_other_name_is_dropped_too() -> None:
+    out, changes = prepared("skytells", lacks=frozenset({"max_tokens"}), max_completion_tokens=5)
+    assert not {"max_tokens", "max_completion_tokens"} & set(out)
+    assert changes["max_tokens"] == "dropped"
+
+
+@pytest.mark.parametrize("lacking", ["stream", "stream_options"])
+def test_an_upstream_that_lacks_streams_or_their_options_is_not_asked_for_usage(lacking: str) -> None:
+    out, changes = prepared("openai", lacks=frozenset({lacking}), strict=lacking == "stream_options", stream=True)
+    assert lacking not in out
+    assert "stream_options" not in out
+    assert "stream_options" not in changes

@@ -69,7 +69,7 @@ _UNSAID: Final = "The upstream reported an error."
 
 def malformed() -> UpstreamError:
     """What an upstream sent is JSON of no shape we can read, or none at all."""
-    return UpstreamError("The upstream sent a malformed event.", code="upstream_malformed")
+    return UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed")
 
 
 def is_error(value: object) -> bool:

@@ -128,6 +128,11 @@ class ChatStream:
         return self.done(source)
 
     @property
+    def complete(self) -> bool:
+        """Every choice asked for has finished: nothing but formalities can follow."""
+        return not self._open and len(self._choices) >= max(self._request.n, self._sources)
+
+    @property
     def usage(self) -> Document | None:
         return self._tally.total(len(self._choices))
 

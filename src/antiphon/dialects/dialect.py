@@ -34,6 +34,7 @@ class Dialect:
     server_error_type: str
     models_extra: Mapping[str, object]  # beside `object` and `data` of the list
     model_keys: tuple[str, ...]  # of a model, beyond the four that always stand; only when known
+    model_nulls: tuple[str, ...] = ()  # of those, the ones that stand as null while unknown
     takes_plain: bool = False  # what `chat.plain` accepts is this dialect's own answer, to the byte
 
     def keeps_id(self, id: str) -> bool:
@@ -71,7 +72,7 @@ class Dialect:
             "created": model.get("created", 0),
             "owned_by": model.get("owned_by", "antiphon"),
         }
-        written.update((key, model[key]) for key in self.model_keys if key in model)
+        written.update((key, model.get(key)) for key in self.model_keys if key in model or key in self.model_nulls)
         return written
 
 

@@ -33,4 +33,5 @@ MARITACA: Final = Dialect(
     server_error_type="server_error",
     models_extra=MappingProxyType({}),
     model_keys=("shutdown_date", "context_length", "top_provider"),
+    model_nulls=("context_length", "top_provider"),
 )

@@ -108,12 +108,18 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> Relay | Conformed:
     """Tries the route's targets until one begins to answer. After the first chunk there is no second try."""
     turn.route = route = gateway.routes.find(turn.request.model)
     failure: UpstreamError | None = None
+    refusal: RequestError | None = None
     for target in plan(route, gateway.draw):
         upstream = gateway.upstreams[target.upstream]
         attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
         turn.attempts.append(attempt)
         ready: Ready = asyncio.get_running_loop().create_future()
-        receiver = _open(turn, gateway, upstream, attempt, ready)
+        try:
+            receiver = _open(turn, gateway, upstream, attempt, ready)
+        except RequestError as error:  # not for this target (strict); another may take it
+            attempt.close(error.code or "refused", gateway.clock(), error.status)
+            refusal = refusal or error
+            continue
         try:
             turn.failure = await ready
             return _judge(turn, gateway, upstream, receiver)
@@ -125,8 +131,9 @@ async def _dispatch(turn: Turn, gateway: Gateway) -> Relay | Conformed:
             receiver.close()
             attempt.close("cancelled", gateway.clock())
             raise
-    assert failure is not None
-    raise failure
+    told = failure or refusal
+    assert told is not None
+    raise told
 
 
 def _judge(turn: Turn, gateway: Gateway, upstream: Upstream, receiver: Relay | Gather) -> Relay | Conformed:

@@ -98,6 +98,10 @@ class Express(msgspec.Struct):
         self.client.answer(body)
         self._post(200, plain.usage.prompt_tokens, plain.usage.completion_tokens)
 
+    @property
+    def complete(self) -> bool:
+        return False
+
     def spliced(self, read: bytes) -> bool:
         return False
 

@@ -35,6 +35,10 @@ class Receiver(Protocol):
     def fail(self, error: UpstreamError, source: int) -> None:
         """The attempt failed; nothing follows."""
 
+    @property
+    def complete(self) -> bool:
+        """A stream has said all there was to say: however it ends now, it was answered."""
+
 
 class Call(Protocol):
     """One request under way at an upstream."""

@@ -127,6 +127,10 @@ class Relay:
             self._splice.learn(payload, out[-1])
             self._reads.learn(frame(payload), out[-1])
 
+    @property
+    def complete(self) -> bool:
+        return self.machine.complete
+
     def done(self, source: int) -> None:
         """[DONE]: whatever the upstream may still send, nobody reads it."""
         self.calls[source].linger()
@@ -242,6 +246,10 @@ class Gather:
         self._missing = sources
 
     def spliced(self, read: bytes) -> bool:
+        return False
+
+    @property
+    def complete(self) -> bool:
         return False
 
     def events(self, payloads: list[bytes], source: int) -> None:

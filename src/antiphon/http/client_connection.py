@@ -19,6 +19,9 @@ from antiphon.http.client_reader import AnswerReader
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
+# A re-used connection that ends this soon after a request was stale, and the request was never read. Later the upstream
+# may have worked on it, and it must not be sent twice (RFC 9110 §9.2.2). A tick is added: that old the clock may be.
+STALE: Final = 1.0 + 0.25
 SMALL: Final = 32 * 1024  # bytes
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
@@ -85,6 +88,7 @@ class Connection(asyncio.Protocol):
         call.phase = WAITING
         call.wait = self._pool.first_byte
         call.heard = True  # the next tick starts the clock
+        call.written = self._pool.now
         if call.paused:
             call.wait = inf
             self.hold()
@@ -121,7 +125,7 @@ class Connection(asyncio.Protocol):
         call = self.call
         if call is None:
             self.abort()
-        elif call.reused and call.request is not None:
+        elif call.reused and call.request is not None and self._pool.time() - call.written < STALE:
             self.abort()
             self._pool.send_again(call)
         elif self._opened and self._reader.until_eof and exc is None:

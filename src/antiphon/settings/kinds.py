@@ -100,6 +100,8 @@ def _read_parameter(value: object, site: Site) -> str:
     text = need_text(value)
     if not PARAMETER.fullmatch(text):
         raise Wrong(f"must name request parameters, such as 'n' or 'logprobs', not {quoted(text)}")
+    if text in ("model", "messages"):
+        raise Wrong(f"names {quoted(text)}, without which there is no request")
     return text
 
 

@@ -7,6 +7,7 @@ with the vendor's words redacted (decision 13). Sockets' details go to the log, 
 from __future__ import annotations
 
 import math
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -23,6 +24,8 @@ from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.prepare import prepare, takes_plain
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
+SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
+LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 Log = Callable[[str], None]
 
@@ -122,7 +125,7 @@ class Answer:
         if status == 200 and (kind.startswith(b"text/event-stream") or (self._stream and b"json" not in kind)):
             self._decoder = sse.Decoder()
         elif status in (429, 503):
-            self._retry_after = _seconds(headers.get(b"retry-after"), time.time())
+            self._retry_after = _retry_after(headers)
 
     def on_data(self, data: bytes) -> None:
         decoder = self._decoder
@@ -164,8 +167,8 @@ class Answer:
         self._fail(UpstreamError("The gateway could not read the upstream's answer."), f"our own fault, {place}")
 
     def on_fail(self, error: ClientError) -> None:
-        if error.failure is Failure.RESET and self._decoder is not None:
-            # Cut without the closing chunk: whether the answer was complete is for the stream to judge (F5).
+        if self._decoder is not None and (error.failure is Failure.RESET or self._receiver.complete):
+            # Cut without the closing chunk, or silent after its last word: the stream judges whether that was all (F5).
             self._log(f"upstream {self._name}: {error}")
             self._receiver.end(self._decoder.close(), self._source)
         elif error.failure in TIMEOUTS:
@@ -194,16 +197,18 @@ def _lenient(body: bytes) -> object:
     return {"message": "The upstream answered with an error." if not text or text.startswith("<") else text}
 
 
-def _seconds(value: bytes | None, now: float) -> int | None:
-    """`retry-after` in whole seconds, at least one, whichever of its two forms it has (RFC 9110 §10.2.3)."""
-    if value is None:
-        return None
-    text = value.decode("latin-1").strip()
+def _retry_after(headers: Mapping[bytes, bytes]) -> int | None:
+    """In whole seconds, at least one: `retry-after-ms`, which SDKs read first, or `retry-after` in either form."""
+    if SECONDS.fullmatch(milliseconds := headers.get(b"retry-after-ms", b"").strip()):
+        return _bounded(float(milliseconds) / 1000)
+    value = headers.get(b"retry-after", b"").strip()
+    if SECONDS.fullmatch(value):
+        return _bounded(float(value))
     try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(text).timestamp() - now
-        except ValueError:
-            return None
-    return max(1, math.ceil(seconds)) if math.isfinite(seconds) else None
+        return _bounded(parsedate_to_datetime(value.decode("latin-1")).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bounded(seconds: float) -> int:
+    return max(1, min(math.ceil(seconds), LONGEST_WAIT))

@@ -22,12 +22,12 @@ def prepare(
     if out["model"] != model:
         changes.append(Change("model", "rewritten", f"the route's target asks for '{model}'"))
         out["model"] = model
-    if out.get("stream"):
-        _ask_usage(out, row, changes)
-    if lacks:
-        _drop(out, lacks, strict, changes)
     if row.renames:
         _rename(out, row, changes)
+    if lacks:
+        _drop(out, lacks, strict, changes)
+    if document.get("stream"):
+        _ask_usage(out, row.reports_usage and lacks.isdisjoint({"stream", "stream_options"}), changes)
     if row.stop_list and isinstance(out.get("stop"), str):
         out["stop"] = [out["stop"]]
         changes.append(Change("stop", "rewritten", "the upstream takes a list"))
@@ -42,10 +42,10 @@ def takes_plain(row: Row, lacks: frozenset[str]) -> bool:
     return not edits and lacks.isdisjoint(PlainRequest.__struct_fields__)
 
 
-def _ask_usage(out: Document, row: Row, changes: list[Change]) -> None:
+def _ask_usage(out: Document, reports: bool, changes: list[Change]) -> None:
     """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
     options = out.get("stream_options")
-    if not row.reports_usage:
+    if not reports:
         if out.pop("stream_options", None) is not None:
             changes.append(Change("stream_options", "dropped", "the upstream does not support it"))
         return
