@@ -186,3 +186,8 @@ async def test_streams_of_a_fan_out_are_put_together(start: Start) -> None:
     answer = (await running.post(n=2)).json
     assert [choice["message"]["content"] for choice in answer["choices"]] == ["Hello", "Hello"]
     assert answer["usage"]["completion_tokens"] == 4
+
+
+async def test_another_word_for_success_is_one(start: Start) -> None:
+    running, _ = await start(json_answer(completion(), 201))
+    assert (await running.post()).status == 200

@@ -25,6 +25,7 @@ from antiphon.upstreams.prepare import prepare, takes_plain
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
+ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 Log = Callable[[str], None]
@@ -122,7 +123,7 @@ class Answer:
     def on_head(self, status: int, headers: dict[bytes, bytes]) -> None:
         self._status = status
         kind = headers.get(b"content-type", b"").lower()
-        if status == 200 and (kind.startswith(b"text/event-stream") or (self._stream and b"json" not in kind)):
+        if status in ANSWERED and (kind.startswith(b"text/event-stream") or (self._stream and b"json" not in kind)):
             self._decoder = sse.Decoder()
         elif status in (429, 503):
             self._retry_after = _retry_after(headers)
@@ -147,7 +148,7 @@ class Answer:
         try:
             if self._decoder is not None:
                 self._receiver.end(self._decoder.close(), self._source)
-            elif self._status == 200:
+            elif self._status in ANSWERED:
                 self._receiver.whole(self._whole_body(), self._source)
             else:
                 error = read_failure(_lenient(self._whole_body()), self._status, self._secrets)
