@@ -14,6 +14,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from antiphon.settings import load
+from antiphon.supervisor import Place, Supervisor
+from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
 from tests.support.gateway import to_one
 from tests.support.raw import call, connect, request
@@ -228,3 +231,11 @@ async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> No
     for leak in ("secret", "question", "the answer"):
         assert leak not in log.read_text()
     await upstream.stop()
+
+
+def test_a_restart_that_is_overdue_does_not_make_a_drain_spin(tmp_path: Path) -> None:
+    settings = load(None, {}, CATALOG)
+    supervisor = Supervisor(settings, [], str(tmp_path), [Place([], due=0.0)])
+    assert supervisor._patience() == 0
+    supervisor.draining = float("inf")
+    assert supervisor._patience() > 0

@@ -107,7 +107,9 @@ class Supervisor:
         return True
 
     def _patience(self) -> float:
-        """How long to wait for a signal: until the next restart is due."""
+        """How long to wait for a signal: until the next restart is due. While draining none will be made."""
+        if self.draining is not None:
+            return 0.25
         due = [place.due for place in self.places if place.due is not None]
         return max(0.0, min(due) - time.monotonic()) if due else 1.0
 

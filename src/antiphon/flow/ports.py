@@ -1,7 +1,7 @@
 """What the flow needs from the edges. Each port has one real implementation in an edge room and is wired in `wiring`.
 
 Calls between the flow and the edges are plain methods, not awaits: on the way from an upstream's socket to the client's
-there is no task switch per chunk (measured: a switch costs about as much as decoding the chunk).
+there is no task switch per chunk (a task that waits for one future takes 2 us, more than splicing a chunk does).
 """
 
 from __future__ import annotations
