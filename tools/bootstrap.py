@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.index import INDEX_VARIABLES, ca_file, configured_index, is_foreign
+from antiphon.supply.index_settings import INDEX_VARIABLES, ca_file, configured_index, is_foreign
 from tools.uv import find_uv
 
 ROOT = Path(__file__).resolve().parent.parent

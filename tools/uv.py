@@ -7,7 +7,6 @@ from the package index. Nothing outside the checkout is written.
 
 from __future__ import annotations
 
-import io
 import platform
 import re
 import shutil
@@ -18,7 +17,9 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.index import PYPI, Index, IndexFault, IndexFile, ca_file, configured_index
+from antiphon.supply.download import download
+from antiphon.supply.index_settings import PYPI, ca_file, configured_index
+from antiphon.supply.package_index import Index, IndexFault, IndexFile
 
 VERSION = "0.13.7"
 OLDEST = (0, 8, 0)  # reads our lock file and its groups, as tried; an older one is passed over
@@ -95,16 +96,18 @@ def _by_pip(tools: Path, environ: Mapping[str, str]) -> Path:
 def _by_wheel(tools: Path, environ: Mapping[str, str]) -> Path:
     try:
         index = Index(configured_index(environ) or PYPI, environ)
-        wheel = choose_wheel(index.files("uv"), sys.platform, platform.machine(), musl=_is_musl())
-        body = index.fetch(wheel)
+        chosen = choose_wheel(index.files("uv"), sys.platform, platform.machine(), musl=_is_musl())
+        tools.mkdir(exist_ok=True)
+        wheel = download(index, chosen, tools)
     except IndexFault as fault:
         raise Refused(str(fault)) from fault
     target = tools / "bin/uv"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+    target.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(wheel) as archive:
         member = next(name for name in archive.namelist() if name.endswith("/scripts/uv"))
         target.write_bytes(archive.read(member))
     target.chmod(0o755)
+    wheel.unlink()
     return target
 
 

@@ -10,30 +10,32 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from antiphon.supply.index_settings import ca_file
 from tools.bootstrap import ROOT, TOOLS, environment
-from tools.index import ca_file
 from tools.uv import find_uv
 
 HERE = Path(__file__).parent
 PYTHON = HERE / "python"
+OPENAI_2 = HERE / "python_openai_2"
 NODE = HERE / "node"
-VENV = ROOT / ".venv-clients"
+VENVS = ROOT / ".venv-clients"
 PATIENCE = 600  # seconds for an installation on a slow line
 
 
-def python_client() -> Path:
-    """The interpreter that has the Python libraries of `python/uv.lock`."""
-    unless_made(VENV / ".made-from", PYTHON / "uv.lock", install_python)
-    return VENV / "bin/python"
+def python_client(project: Path = PYTHON) -> Path:
+    """The interpreter that has the Python libraries of the project's `uv.lock`."""
+    venv = VENVS / project.name
+    unless_made(venv / ".made-from", project / "uv.lock", lambda: install_python(project, venv))
+    return venv / "bin/python"
 
 
-def install_python() -> None:
+def install_python(project: Path, venv: Path) -> None:
     """From the lock file's versions and digests, by whatever index this machine uses (as tools/bootstrap does)."""
     uv = os.environ.get("ANTIPHON_UV") or str(find_uv(TOOLS, os.environ))
-    wanted = VENV / "requirements.txt"
-    run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(VENV)])
-    run([uv, "export", "--quiet", "--frozen", "--project", str(PYTHON), "--output-file", str(wanted)])
-    python = str(VENV / "bin/python")
+    wanted = venv / "requirements.txt"
+    run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(venv)])
+    run([uv, "export", "--quiet", "--frozen", "--project", str(project), "--output-file", str(wanted)])
+    python = str(venv / "bin/python")
     run([uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "-r", str(wanted)])
 
 

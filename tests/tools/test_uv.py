@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.index import IndexFault, IndexFile
+from antiphon.supply.package_index import IndexFault, IndexFile
 from tools.uv import VERSION, choose_wheel
 
 TAGS = (
