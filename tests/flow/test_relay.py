@@ -9,10 +9,11 @@ from functools import partial
 
 import pytest
 
+from antiphon.chat.fold import fold
 from antiphon.dialects import DIALECTS, WriteOptions
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.flow.ports import Document, Flow
-from antiphon.flow.relay import Gather, Ready, Relay, tell
+from antiphon.flow.relay import Fold, Gather, Ready, Relay, tell
 from tests.chat.machine import chunk, machine, request
 
 
@@ -54,7 +55,7 @@ async def test_an_upstream_may_speak_between_the_clients_leaving_and_the_tasks_e
 
 async def test_so_may_one_that_answers_whole() -> None:
     ready: Ready = asyncio.get_running_loop().create_future()
-    gather = Gather(1, partial(tell, ready), machine)
+    gather = Gather(1, partial(tell, ready), lambda: Fold(machine(), fold))
     ready.cancel()
     gather.whole(b"{}", 0)
     assert ready.cancelled()

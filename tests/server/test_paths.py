@@ -19,8 +19,10 @@ from antiphon.server.paths import Endpoint, Place, dialect_of, find
         (b"/maritaca/v1", "maritaca"),
     ],
 )
-def test_every_prefix_has_chat_and_models(path: bytes, dialect: str | None) -> None:
+def test_every_prefix_has_every_endpoint(path: bytes, dialect: str | None) -> None:
     assert find(path + b"/chat/completions") == Place(Endpoint.CHAT, dialect)
+    assert find(path + b"/completions") == Place(Endpoint.COMPLETIONS, dialect)
+    assert find(path + b"/embeddings") == Place(Endpoint.EMBEDDINGS, dialect)
     assert find(path + b"/models") == Place(Endpoint.MODELS, dialect)
     assert find(path + b"/models/gpt-4o") == Place(Endpoint.MODEL, dialect, "gpt-4o")
 

@@ -47,6 +47,25 @@ def test_tools_calls_and_schemas_count_as_compact_json() -> None:
 
 
 @pytest.mark.parametrize(
+    ("document", "fixed", "texts"),
+    [
+        ({"prompt": "Once"}, 0, ["Once"]),
+        ({"input": ["a", "b"]}, 0, ["a", "b"]),
+        ({"prompt": [1, 2, 3]}, 3, []),
+        ({"input": [[1, 2], [3]]}, 3, []),
+        ({"prompt": [None, 1.5, {}, [[]]]}, 1, []),
+    ],
+)
+def test_what_is_completed_or_embedded_is_only_itself(document: dict[str, Any], fixed: int, texts: list[str]) -> None:
+    prompt = read_prompt(document)
+    assert (prompt.fixed, prompt.texts) == (fixed, texts)
+
+
+def test_a_chats_unknown_fields_are_no_prompt() -> None:
+    assert read_prompt({"messages": [], "prompt": "x", "input": "y"}).texts == []
+
+
+@pytest.mark.parametrize(
     "document",
     [
         {},

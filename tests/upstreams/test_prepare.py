@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.errors import RequestError
 from antiphon.upstreams.catalog import CATALOG
-from antiphon.upstreams.prepare import prepare
+from antiphon.upstreams.prepare import pass_through, prepare
 
 MESSAGES = [{"role": "user", "content": "Hi", "x_vendor": {"deep": [1]}}]
 
@@ -59,6 +59,18 @@ def test_strict_refuses_what_would_be_dropped() -> None:
     assert caught.value.code == "unsupported_parameter"
 
 
+def test_what_the_embedded_engine_does_not_read_is_dropped_and_named_also_where_openai_knows_it() -> None:
+    read: dict[str, Any] = {"temperature": 0, "tools": [], "response_format": {"type": "text"}, "user": "u", "top_k": 3}
+    out, changes = prepared("embedded", **read, reasoning_effort="low", metadata={"a": "b"}, x_vendor=1, store=None)
+    assert out == {"model": "target", "messages": MESSAGES, **read}
+    assert changes == {
+        "model": "rewritten",
+        "reasoning_effort": "dropped",
+        "metadata": "dropped",
+        "x_vendor": "dropped",
+    }
+
+
 def test_max_completion_tokens_is_renamed_where_only_max_tokens_is_known() -> None:
     out, changes = prepared("skytells", max_completion_tokens=5)
     assert out["max_tokens"] == 5
@@ -98,3 +110,43 @@ def test_an_upstream_that_lacks_streams_or_their_options_is_not_asked_for_usage(
     assert lacking not in out
     assert "stream_options" not in out
     assert "stream_options" not in changes
+
+
+def passed(protocol: str, lacks: frozenset[str] | None = None, streams: bool = True, **ask: Any) -> tuple[Any, Any]:
+    row = CATALOG[protocol]
+    document = {"model": "public", "prompt": "x", **ask}
+    out, changes = pass_through(
+        document, "target", row, row.lacks if lacks is None else lacks, strict=False, streams=streams
+    )
+    return out, {change.param: change.action for change in changes}
+
+
+def test_beside_chat_only_the_models_name_changes() -> None:
+    extra: dict[str, Any] = {"max_completion_tokens": 3, "stop": "x", "n": 2, "messages": [{"content": []}], "x": None}
+    for protocol in ("openai", "deepseek", "ollama", "llamacpp"):
+        out, changes = passed(protocol, **extra)
+        assert out == {"model": "target", "prompt": "x", **extra}
+        assert changes == {"model": "rewritten"}
+
+
+def test_there_too_usage_is_asked_for_where_streams_are_and_what_is_lacking_is_dropped() -> None:
+    assert passed("openai", stream=True)[0]["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in passed("openai", frozenset({"stream_options"}), stream=True)[0]
+    assert "stream_options" not in passed("openai", stream=True, streams=False)[0]
+    out, changes = passed("openai", frozenset({"seed"}), seed=1)
+    assert ("seed" in out, changes["seed"]) == (False, "dropped")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "offers"),
+    [
+        ("openai", {"completions", "embeddings"}),
+        ("embedded", {"completions", "embeddings"}),
+        ("mistral", {"embeddings"}),
+        ("deepseek", {"completions"}),
+        ("maritaca", set()),
+        ("scripted", set()),
+    ],
+)
+def test_the_catalog_says_what_there_is_beside_chat(protocol: str, offers: set[str]) -> None:
+    assert CATALOG[protocol].offers == offers

@@ -37,6 +37,8 @@ from antiphon.chat.messages import PARTS, check_messages, texts
 from antiphon.chat.stamp import Document
 from antiphon.chat.tools import FUNCTION_CALL, FUNCTIONS, NAME, TOOL_CHOICE, TOOLS
 
+Need = Callable[[Document], None]
+
 INT64: Final = 2**63 - 1
 MOST_PAIRS: Final = 16
 MOST_KEY: Final = 64
@@ -211,7 +213,7 @@ def needs_logprobs(document: Document) -> None:
         raise Fault(head, None, None, "top_logprobs")
 
 
-NEEDS: Final[Mapping[str, Callable[[Document], None]]] = {
+NEEDS: Final[Mapping[str, Need]] = {
     "modalities": needs_audio,
     "response_format": needs_json,
     "stream_options": needs_stream,

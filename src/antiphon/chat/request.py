@@ -7,12 +7,13 @@ nulls and unknown keys included; the one edit is spec D9 (an empty `tool_calls` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from antiphon.chat.checks import Fault, refuse_unknown, wrong_type
-from antiphon.chat.fields import FIELDS, NEEDS
+from antiphon.chat.checks import Check, Fault, refuse_unknown, wrong_type
+from antiphon.chat.fields import FIELDS, NEEDS, Need
 from antiphon.chat.messages import check_present
 from antiphon.chat.stamp import Document
 from antiphon.chat.tools import names_one_tool
@@ -64,7 +65,7 @@ def parse(document: Document, *, strict: bool) -> ChatRequest:
             refuse_unknown(document, KNOWN)
         check_fields(document, strict)
     except Fault as fault:
-        raise RequestError(fault.message, param=fault.path, code=fault.code) from None
+        raise refusal(fault) from None
     return read(document, model)
 
 
@@ -73,21 +74,27 @@ def refuse_model(model: object) -> RequestError:
         return RequestError(NO_MODEL)
     fault = wrong_type("a string", model)
     fault.under("model")
+    return refusal(fault)
+
+
+def refusal(fault: Fault) -> RequestError:
     return RequestError(fault.message, param=fault.path, code=fault.code)
 
 
-def check_fields(document: Document, strict: bool) -> None:
+def check_fields(
+    document: Document, strict: bool, fields: Mapping[str, Check] = FIELDS, needs: Mapping[str, Need] = NEEDS
+) -> None:
     for name in sorted(document):
         value = document[name]
-        if value is None or name not in FIELDS:
+        if value is None or name not in fields:
             continue
         try:
-            FIELDS[name](value, strict)
+            fields[name](value, strict)
         except Fault as fault:
             fault.under(name)
             raise
-        if name in NEEDS:
-            NEEDS[name](document)
+        if name in needs:
+            needs[name](document)
 
 
 def read(document: Document, model: str) -> ChatRequest:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.chat.calls import Calls, LegacyCall, tool_names
+from antiphon.chat.completion import chunks
 from antiphon.chat.delta import (
     SILENT,
     Read,
@@ -49,6 +50,8 @@ class ChatStream:
 
     `sources` > 1 is a fan-out: source s carries choice s, whatever index it gives it.
     """
+
+    replay = staticmethod(chunks)
 
     def __init__(self, request: ChatRequest, stamp: Stamp, *, sources: int = 1, think: bool = False) -> None:
         self.finished = False

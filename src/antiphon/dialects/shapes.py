@@ -33,7 +33,7 @@ def _known(*leaves: str, **nested: Shape) -> Shape:
 
 # -- parts that all dialects share
 
-_USAGE: Final = _known(
+USAGE: Final = _known(
     "prompt_tokens",
     "completion_tokens",
     "total_tokens",
@@ -77,7 +77,7 @@ OPENAI_COMPLETION: Final = _known(
     "service_tier",
     "metadata",
     "moderation",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known(
         "index",
         "finish_reason",
@@ -98,7 +98,7 @@ OPENAI_CHUNK: Final = _known(
     "service_tier",
     "obfuscation",
     "moderation",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known(
         "index",
         "finish_reason",
@@ -113,7 +113,7 @@ CRAZYROUTER_COMPLETION: Final = _known(
     *_ENVELOPE,
     "service_tier",
     "prompt_filter_results",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known(
         "index",
         "finish_reason",
@@ -136,7 +136,7 @@ CRAZYROUTER_CHUNK: Final = _known(
     "service_tier",
     "obfuscation",
     "prompt_filter_results",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known(
         "index",
         "finish_reason",
@@ -159,7 +159,7 @@ CRAZYROUTER_CHUNK: Final = _known(
 
 SKYTELLS_COMPLETION: Final = _known(
     *_ENVELOPE,
-    usage=_USAGE,
+    usage=USAGE,
     prompt_filter_results=_PROMPT_RESULTS,
     choices=_known(
         "index",
@@ -171,7 +171,7 @@ SKYTELLS_COMPLETION: Final = _known(
 )
 SKYTELLS_CHUNK: Final = _known(
     *_ENVELOPE,
-    usage=_USAGE,
+    usage=USAGE,
     prompt_filter_results=_PROMPT_RESULTS,
     choices=_known(
         "index",
@@ -188,13 +188,13 @@ SKYTELLS_CHUNK: Final = _known(
 MARITACA_COMPLETION: Final = _known(
     *_ENVELOPE,
     "service_tier",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known("index", "finish_reason", logprobs=_LOGPROBS, message=_known("role", "content", tool_calls=_CALL)),
 )
 MARITACA_CHUNK: Final = _known(
     *_ENVELOPE,
     "service_tier",
-    usage=_USAGE,
+    usage=USAGE,
     choices=_known(
         "index", "finish_reason", logprobs=_LOGPROBS, delta=_known("role", "content", tool_calls=_CALL_FRAGMENT)
     ),

@@ -17,7 +17,8 @@ from antiphon.chat.plain_request import with_model
 from antiphon.chat.request import decode, parse
 from antiphon.dialects import Dialect
 from antiphon.errors import UpstreamError
-from antiphon.flow.answer import CLIENT_CLOSED, folder
+from antiphon.flow.answer import CLIENT_CLOSED
+from antiphon.flow.chat_way import ChatTurn, folder
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Call, Client, Entry, Upstream
 from antiphon.flow.relay import Gather
@@ -64,7 +65,7 @@ class Express(msgspec.Struct):
     key: str | None
     headers: Mapping[bytes, bytes]
     began: float
-    get_off: Callable[[Turn, Upstream, Gather], None]
+    get_off: Callable[[ChatTurn, Upstream, Gather], None]
     sent: float = 0.0
     call: Call | None = None
     late: Gather | None = None
@@ -128,7 +129,7 @@ class Express(msgspec.Struct):
                 gather.calls.append(self.call)
         return self.late
 
-    def _turn(self) -> Turn:
+    def _turn(self) -> ChatTurn:
         turn = Turn(
             id=self.id,
             request=parse(decode(self.body), strict=False),  # cannot fail: it was plain

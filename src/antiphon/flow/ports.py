@@ -71,6 +71,9 @@ class Upstream(Protocol):
     lacks_n: bool  # n > 1 must be fanned out
     takes_plain: bool  # a plain request needs no change but the model's name (chat.plain_request)
 
+    def at(self, endpoint: str) -> Upstream | None:
+        """The same at another endpoint than chat's, named by the last word of its path; None: it does not offer it."""
+
     def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
         """The request as this upstream takes it, and what had to change."""
 

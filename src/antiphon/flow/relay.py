@@ -12,14 +12,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from antiphon.chat.completion import chunks as replay
 from antiphon.chat.completion import merge
 from antiphon.chat.event import decode, is_done
-from antiphon.chat.fold import fold
 from antiphon.chat.splice import Splice
-from antiphon.chat.stream import ChatStream
-from antiphon.dialects import Writer
 from antiphon.errors import UpstreamError
+from antiphon.flow.machine import Machine, Scribe
 from antiphon.flow.ports import Call, Client, Document
 from antiphon.sse import frame
 
@@ -58,8 +55,8 @@ class Relay:
 
     def __init__(
         self,
-        machine: ChatStream,
-        writer: Writer,
+        machine: Machine,
+        writer: Scribe,
         client: Client,
         ready: Ready,
         on_first: Callable[[], None],
@@ -156,7 +153,7 @@ class Relay:
     def whole(self, body: bytes, source: int) -> None:
         """An upstream that answers JSON though it was asked to stream."""
         try:
-            documents = replay(decode(body))
+            documents = self.machine.replay(decode(body))
         except UpstreamError as error:
             self.fail(error, source)
             return
@@ -230,17 +227,22 @@ class Relay:
 class Gather:
     """Whole answers: one, or one per choice of a fan-out. `told` hears once: nothing, or the failure."""
 
-    __slots__ = ("_documents", "_fold", "_folds", "_missing", "_told", "calls", "document", "over")
+    __slots__ = ("_documents", "_fold", "_folds", "_missing", "_read", "_told", "calls", "document", "over")
 
     def __init__(
-        self, sources: int, told: Callable[[UpstreamError | None], None], fold: Callable[[], ChatStream]
+        self,
+        sources: int,
+        told: Callable[[UpstreamError | None], None],
+        fold: Callable[[], Fold],
+        read: Callable[[bytes], Document] = decode,
     ) -> None:
-        """`fold`: a machine for an upstream that streams though it was not asked to."""
+        """`fold`: for an upstream that streams though it was not asked to."""
         self.calls: list[Call] = []
         self.over = False
         self.document: Document = {}
         self._told = told
         self._fold = fold
+        self._read = read
         self._folds: dict[int, Fold] = {}
         self._documents: list[Document] = [{}] * sources
         self._missing = sources
@@ -256,7 +258,7 @@ class Gather:
         if self.over:
             return
         try:
-            fold = self._folds.get(source) or self._folds.setdefault(source, Fold(self._fold()))
+            fold = self._folds.get(source) or self._folds.setdefault(source, self._fold())
             over = fold.take(payloads)
         except UpstreamError as error:
             self.fail(error, source)
@@ -269,7 +271,7 @@ class Gather:
         if self.over:
             return
         try:
-            fold = self._folds.get(source) or Fold(self._fold())
+            fold = self._folds.get(source) or self._fold()
             fold.end(rest)
         except UpstreamError as error:
             self.fail(error, source)
@@ -280,7 +282,7 @@ class Gather:
         if self.over:
             return
         try:
-            document = decode(body)
+            document = self._read(body)
         except UpstreamError as error:
             self.fail(error, source)
             return
@@ -328,12 +330,13 @@ def _nobody(error: UpstreamError | None) -> None:
 
 
 class Fold:
-    """A stream that becomes a whole answer."""
+    """A stream that becomes a whole answer: `join` makes it of the machine's chunks and the usage it was told."""
 
-    __slots__ = ("_chunks", "_machine", "_room")
+    __slots__ = ("_chunks", "_join", "_machine", "_room")
 
-    def __init__(self, machine: ChatStream) -> None:
+    def __init__(self, machine: Machine, join: Callable[[list[Document], Document | None], Document]) -> None:
         self._machine = machine
+        self._join = join
         self._chunks: list[Document] = []
         self._room = MOST_FOLDED
 
@@ -358,4 +361,4 @@ class Fold:
         self._chunks += self._machine.end()
 
     def document(self) -> Document:
-        return fold(self._chunks, self._machine.usage)
+        return self._join(self._chunks, self._machine.usage)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Change, Document
-from antiphon.flow.turn import Turn
+from antiphon.flow.turn import AnyTurn
 
 
-def reported(turn: Turn, usage: Document | None) -> bool:
+def reported(turn: AnyTurn, usage: Document | None) -> bool:
     """Takes over what the upstream reported, if that says both sides (an explicit zero is a report: R3)."""
     if usage is None or not isinstance(usage.get("prompt_tokens"), int):
         return False
@@ -21,7 +21,7 @@ def reported(turn: Turn, usage: Document | None) -> bool:
     return True
 
 
-async def count(turn: Turn, gateway: Gateway, usage: Document | None, texts: list[str]) -> None:
+async def count(turn: AnyTurn, gateway: Gateway, usage: Document | None, texts: list[str]) -> None:
     """Counts what the upstream did not report. What it did report stays beside it."""
     model = turn.attempts[-1].model if turn.attempts else turn.request.model
     counted = await gateway.counter.count(model, turn.request.document, texts)
@@ -34,5 +34,5 @@ async def count(turn: Turn, gateway: Gateway, usage: Document | None, texts: lis
     turn.usage, turn.usage_source, turn.tokenizer = filled, "estimated", counted.tokenizer
 
 
-def post(turn: Turn, gateway: Gateway, status: int) -> None:
+def post(turn: AnyTurn, gateway: Gateway, status: int) -> None:
     gateway.ledger.post(turn.entry(status, gateway.clock(), gateway.wall()))

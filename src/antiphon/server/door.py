@@ -5,16 +5,20 @@ Admission (path, key, body, validation) is synchronous; only then is there a tur
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
+from antiphon.chat.prompt_request import PromptRequest, parse_completion, parse_embedding
+from antiphon.chat.request import decode
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.pass_on import COMPLETIONS, EMBEDDINGS
 from antiphon.flow.ports import Document, Entry
 from antiphon.flow.relay import encode
 from antiphon.flow.turn import UNREAD, Turn, receipt
+from antiphon.flow.way import Way
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, error_headers
 from antiphon.server.cors import Cors
@@ -32,6 +36,13 @@ FAULT_CODES = {
     503: "overloaded",
 }
 
+# What is passed on beside chat: how it is read, and its way.
+PassedOn = tuple[Callable[..., PromptRequest], Way[PromptRequest]]
+PASSED_ON: Mapping[Endpoint, PassedOn] = {
+    Endpoint.COMPLETIONS: (parse_completion, COMPLETIONS),
+    Endpoint.EMBEDDINGS: (parse_embedding, EMBEDDINGS),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class DoorOptions:
@@ -43,13 +54,13 @@ class DoorOptions:
 
 class Door:
     def __init__(
-        self, gateway: Gateway, keys: KeyRing, cors: Cors, options: DoorOptions, ready: Callable[[], str | None]
+        self, gateway: Gateway, keys: KeyRing, cors: Cors, options: DoorOptions, ready: Callable[[], Document]
     ) -> None:
         self._gateway = gateway
         self._keys = keys
         self._cors = cors
         self._options = options
-        self._ready = ready  # None, or why requests would not be answered
+        self._ready = ready  # what /readyz says besides its status; with a reason, requests would not be answered
         self._models = {model["id"]: model for model in options.models}
         self._turns = Turns(gateway, options.silence)
 
@@ -70,7 +81,9 @@ class Door:
             if place.dialect is None and key is not None and key.dialect is not None:
                 dialect = key.dialect
             if is_chat:
-                self._chat(exchange, request_id, self._gateway.dialects[dialect], key)
+                self._ask(exchange, request_id, self._gateway.dialects[dialect], key, None)
+            elif place.endpoint in PASSED_ON:
+                self._ask(exchange, request_id, self._gateway.dialects[dialect], key, PASSED_ON[place.endpoint])
             else:
                 self._list(exchange, request_id, self._gateway.dialects[dialect], place)
         except AntiphonError as error:
@@ -103,7 +116,10 @@ class Door:
         """Ends what is still running, after the server has drained."""
         await self._turns.close()
 
-    def _chat(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None) -> None:
+    def _ask(
+        self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None, passed_on: PassedOn | None
+    ) -> None:
+        """A turn: chat, or what is `passed_on`."""
         request = exchange.request
         headers = request.headers
         strict = self._options.strict if key is None or key.strict is None else key.strict
@@ -111,8 +127,15 @@ class Door:
         wants_receipt = b"x-antiphon-receipt" in headers and _wants_receipt(request)
         client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         name = None if key is None else key.name
-        usual = dialect.takes_plain and not (strict or wants_receipt)
+        usual = passed_on is None and dialect.takes_plain and not (strict or wants_receipt)
         if usual and self._turns.express(client, request_id, dialect, name):
+            return
+        if passed_on is not None:
+            parse, way = passed_on
+            read = parse(decode(request.body), strict=strict)
+            other = Turn(request_id, read, dialect, client, strict, wants_receipt, name, headers, exchange.received)
+            other.path = request.path.decode("latin-1")
+            self._turns.start(other, way)
             return
         turn = Turn(request_id, UNREAD, dialect, client, strict, wants_receipt, name, headers, exchange.received)
         asked = bool(request.query) and dialect.name == "skytells" and _streams_by_query(request.query)
@@ -134,9 +157,9 @@ class Door:
         if place.endpoint is Endpoint.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
         elif place.endpoint is Endpoint.READY:
-            reason = self._ready()
-            body = {"status": "ready"} if reason is None else {"status": "not ready", "reason": reason}
-            self._json(exchange, request_id, 200 if reason is None else 503, body)
+            said = self._ready()
+            status, word = (503, "not ready") if "reason" in said else (200, "ready")
+            self._json(exchange, request_id, status, {"status": word, **said})
         else:
             return False
         return True

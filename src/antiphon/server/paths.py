@@ -11,6 +11,8 @@ from urllib.parse import unquote_to_bytes
 
 class Endpoint(Enum):
     CHAT = "chat"
+    COMPLETIONS = "completions"
+    EMBEDDINGS = "embeddings"
     MODELS = "models"
     MODEL = "model"
     HEALTH = "health"
@@ -18,7 +20,10 @@ class Endpoint(Enum):
 
     @property
     def method(self) -> bytes:
-        return b"POST" if self is Endpoint.CHAT else b"GET"
+        return b"POST" if self in POSTED else b"GET"
+
+
+POSTED = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS})
 
 
 # Maritaca's own clients use /api and /api/v1 (spec §2); None: the key's dialect, else the server's.
@@ -49,6 +54,8 @@ def _exact() -> Mapping[bytes, Place]:
     places = {b"/healthz": Place(Endpoint.HEALTH, None), b"/readyz": Place(Endpoint.READY, None)}
     for prefix, dialect in PREFIXES.items():
         places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect)
+        places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect)
+        places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect)
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
     return MappingProxyType(places)
 

@@ -12,11 +12,13 @@ from antiphon.chat.request import decode, parse
 from antiphon.dialects import Dialect
 from antiphon.errors import OverloadError
 from antiphon.flow.answer import answer
+from antiphon.flow.chat_way import CHAT, ChatTurn
 from antiphon.flow.express import Express, find_lane, lanes
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Upstream
 from antiphon.flow.relay import Gather
-from antiphon.flow.turn import Turn
+from antiphon.flow.turn import AnyTurn, R, Turn
+from antiphon.flow.way import Way
 from antiphon.http.server import Exchange
 from antiphon.server.client import ChatClient
 
@@ -31,16 +33,29 @@ class Turns:
         self._gateway = gateway
         self._lanes = lanes(gateway.routes, gateway.upstreams)
         self._silence = silence  # seconds before a keep-alive comment (decision 15)
-        self._tasks: dict[ChatClient, tuple[asyncio.Task[None], Turn]] = {}
+        self._tasks: dict[ChatClient, tuple[asyncio.Task[None], AnyTurn]] = {}
         self._ticking = False
 
-    def begin(self, turn: Turn, exchange: Exchange, *, stream_asked: bool) -> None:
+    def begin(self, turn: ChatTurn, exchange: Exchange, *, stream_asked: bool) -> None:
         """Raises RequestError. `stream_asked`: outside the body, which wins if it says so itself."""
         document = decode(exchange.request.body)
         if stream_asked and document.get("stream") is None:
             document["stream"] = True
         turn.request = parse(document, strict=turn.strict)
-        self._start(turn, None)
+        self.start(turn, CHAT)
+
+    def start(self, turn: Turn[R], way: Way[R], begun: tuple[Upstream, Gather] | None = None) -> None:
+        client = turn.client
+        assert isinstance(client, ChatClient)
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._answer(turn, client, way, begun))
+        self._tasks[client] = (task, turn)
+        client.exchange.on_lost = partial(cancel, task)
+        if turn.request.stream:
+            client.streams = True
+            if not self._ticking:
+                self._ticking = True
+                loop.call_later(TICK, self._tick)
 
     def express(self, client: ChatClient, request_id: str, dialect: Dialect, key: str | None) -> bool:
         """Tries the express lane. False: the turn takes the whole way."""
@@ -86,25 +101,14 @@ class Turns:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_LIMIT)
 
-    def _get_off(self, turn: Turn, upstream: Upstream, gather: Gather) -> None:
-        self._start(turn, (upstream, gather))
+    def _get_off(self, turn: ChatTurn, upstream: Upstream, gather: Gather) -> None:
+        self.start(turn, CHAT, (upstream, gather))
 
-    def _start(self, turn: Turn, begun: tuple[Upstream, Gather] | None) -> None:
-        client = turn.client
-        assert isinstance(client, ChatClient)
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(self._answer(turn, client, begun))
-        self._tasks[client] = (task, turn)
-        client.exchange.on_lost = partial(cancel, task)
-        if turn.request.stream:
-            client.streams = True
-            if not self._ticking:
-                self._ticking = True
-                loop.call_later(TICK, self._tick)
-
-    async def _answer(self, turn: Turn, client: ChatClient, begun: tuple[Upstream, Gather] | None) -> None:
+    async def _answer(
+        self, turn: Turn[R], client: ChatClient, way: Way[R], begun: tuple[Upstream, Gather] | None
+    ) -> None:
         try:
-            await answer(turn, self._gateway, begun)
+            await answer(turn, self._gateway, way, begun)
         finally:
             del self._tasks[client]
 

@@ -3,7 +3,7 @@
 OpenAI's published formula for chats ("How to count tokens with tiktoken", OpenAI Cookbook): three tokens per message,
 the tokens of its role and content, one more for a name, and three that open the answer. What the formula leaves open
 is counted by a rule: tools, calls and schemas as their compact JSON; pictures by OpenAI's published prices for a
-picture of 1024 pixels square, as its size is not known here.
+picture of 1024 pixels square, as its size is not known here. Where no chat is asked for, the text itself is all.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class PromptText:
 
 def read_prompt(document: Document) -> PromptText:
     """Reads any document: what is not shaped like a request counts as nothing."""
+    if "messages" not in document and (text := document.get("prompt", document.get("input"))) is not None:
+        return _read_texts(text, PromptText())
     prompt = PromptText(fixed=PRIMING)
     messages = document.get("messages")
     for message in messages if isinstance(messages, list) else ():
@@ -43,6 +45,18 @@ def read_prompt(document: Document) -> PromptText:
     for key in ("tools", "functions", "response_format"):
         if document.get(key):
             prompt.texts.append(_compact(document[key]))
+    return prompt
+
+
+def _read_texts(value: object, prompt: PromptText) -> PromptText:
+    """What is completed or embedded: texts, or tokens, which are counted already."""
+    for item in value if isinstance(value, list) else (value,):
+        if isinstance(item, list):
+            prompt.fixed += len(item)
+        elif isinstance(item, int):
+            prompt.fixed += 1
+        else:
+            _read_text(item, prompt)
     return prompt
 
 

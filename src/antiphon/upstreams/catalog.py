@@ -2,7 +2,8 @@
 credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing
 column here.
 
-Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there.
+Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there. Which endpoints there are beside
+chat's is told by the vendors' references; where those are silent, the request travels, and the upstream answers it.
 """
 
 from __future__ import annotations
@@ -28,27 +29,56 @@ class Row:
     auth: Auth = Auth.BEARER
     path: str = "/chat/completions"
     lacks: frozenset[str] = frozenset()  # parameters it cannot take; `n` is fanned out, others are dropped and named
+    takes: frozenset[str] | None = None  # all it reads, where that is known: the rest is dropped and named
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     reports_usage: bool = True  # takes stream_options.include_usage
     text_only: bool = False  # message content must be a string: text parts are joined
     stop_list: bool = False  # `stop` must be an array
     reasoning_history: bool = True  # takes `reasoning_content` in assistant messages (E9)
+    offers: frozenset[str] = frozenset({"completions", "embeddings"})  # endpoints beside chat's
 
 
+NO_COMPLETIONS = frozenset({"embeddings"})
+NO_EMBEDDINGS = frozenset({"completions"})
 MAX_TOKENS: Mapping[str, str] = MappingProxyType({"max_completion_tokens": "max_tokens"})
+
+# What the embedded engine reads (antiphon.engine), of all its endpoints.
+ENGINE = frozenset(
+    {
+        *("model", "messages", "prompt", "input", "user", "n", "best_of", "stream", "stream_options", "modalities"),
+        *("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty"),
+        *("seed", "stop", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "logit_bias"),
+        *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call", "response_format"),
+        *("echo", "suffix", "dimensions", "encoding_format"),
+    }
+)
 
 ROWS = (
     Row("openai"),
     Row("crazyrouter", renames=MAX_TOKENS),
-    Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS),
-    Row("maritaca", auth=Auth.KEY, renames=MAX_TOKENS, text_only=True, stop_list=True, reasoning_history=False),
-    Row("scripted"),
+    Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
+    Row(
+        "maritaca",
+        auth=Auth.KEY,
+        renames=MAX_TOKENS,
+        text_only=True,
+        stop_list=True,
+        reasoning_history=False,
+        offers=frozenset(),
+    ),
+    Row("scripted", offers=frozenset()),
+    Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
     Row("azure", auth=Auth.API_KEY),  # its /openai/v1 endpoint; deployment URLs are not built yet
-    Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"})),
-    Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"})),
+    # Its completions are at another base, https://api.deepseek.com/beta.
+    Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"}), offers=NO_EMBEDDINGS),
+    Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}), offers=NO_COMPLETIONS),
     Row("llamacpp", lacks=frozenset({"n"})),
     Row(
-        "mistral", renames=MAX_TOKENS, reports_usage=False, lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"})
+        "mistral",
+        renames=MAX_TOKENS,
+        reports_usage=False,
+        lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"}),
+        offers=NO_COMPLETIONS,  # its /fim/completions is another thing
     ),
     Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"})),
     Row("openrouter"),

@@ -11,23 +11,26 @@ import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from copy import copy
 from email.utils import parsedate_to_datetime
+from functools import partial
 
 import msgspec
 
 from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Change, Document, Receiver
+from antiphon.flow.ports import Document, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
-from antiphon.upstreams.prepare import prepare, takes_plain
+from antiphon.upstreams.prepare import Prepared, pass_through, prepare, takes_plain
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
 ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
+STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
 Log = Callable[[str], None]
 
 
@@ -60,9 +63,22 @@ class HttpUpstream:
         self._secrets = secrets  # kept out of what an upstream says, whatever they look like
         self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + forward))
         self._log = log
+        self._prepare: Callable[..., Prepared] = prepare
+        self._beside: dict[str, HttpUpstream] = {}
+        self._beside = {endpoint: self._move(path.removesuffix(row.path.encode()), endpoint) for endpoint in row.offers}
 
-    def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
-        return prepare(document, model, self._row, self._lacks, strict=strict)
+    def at(self, endpoint: str) -> HttpUpstream | None:
+        return self._beside.get(endpoint)
+
+    def _move(self, prefix: bytes, endpoint: str) -> HttpUpstream:
+        """The same upstream, with the same pool, at another path."""
+        there = copy(self)
+        there._path = b"%b/%b" % (prefix, endpoint.encode())
+        there._prepare = partial(pass_through, streams=endpoint in STREAMING)
+        return there
+
+    def prepare(self, document: Document, model: str, *, strict: bool) -> Prepared:
+        return self._prepare(document, model, self._row, self._lacks, strict=strict)
 
     def open(
         self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int

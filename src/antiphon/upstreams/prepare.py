@@ -13,21 +13,22 @@ from antiphon.errors import RequestError
 from antiphon.flow.ports import Change, Document
 from antiphon.upstreams.catalog import Row
 
+Prepared = tuple[Document, tuple[Change, ...]]
 
-def prepare(
-    document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool
-) -> tuple[Document, tuple[Change, ...]]:
+
+def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool) -> Prepared:
     out = dict(document)
     changes: list[Change] = []
     if out["model"] != model:
-        changes.append(Change("model", "rewritten", f"the route's target asks for '{model}'"))
-        out["model"] = model
+        _readdress(out, model, changes)
     if row.renames:
         _rename(out, row, changes)
     if lacks:
         _drop(out, lacks, strict, changes)
+    if row.takes is not None:
+        _keep(out, row.takes, changes)
     if document.get("stream"):
-        _ask_usage(out, row.reports_usage and lacks.isdisjoint({"stream", "stream_options"}), changes)
+        _ask_usage(out, row, lacks, changes)
     if row.stop_list and isinstance(out.get("stop"), str):
         out["stop"] = [out["stop"]]
         changes.append(Change("stop", "rewritten", "the upstream takes a list"))
@@ -36,16 +37,39 @@ def prepare(
     return out, tuple(changes)
 
 
+def pass_through(
+    document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool, streams: bool
+) -> Prepared:
+    """For the endpoints beside chat: nothing changes but the model's name, what is lacking, and the asking for usage.
+    `n` travels, lacking or not: there is no fan-out here, and fewer choices than asked for would be a silent loss."""
+    out = dict(document)
+    changes: list[Change] = []
+    if out["model"] != model:
+        _readdress(out, model, changes)
+    _drop(out, lacks - {"n"}, strict, changes)
+    if row.takes is not None:
+        _keep(out, row.takes, changes)
+    if streams and document.get("stream"):
+        _ask_usage(out, row, lacks, changes)
+    return out, tuple(changes)
+
+
 def takes_plain(row: Row, lacks: frozenset[str]) -> bool:
     """Would `prepare` leave every plain request as it is, but for the model's name?"""
     edits = row.renames or row.text_only or row.stop_list or not row.reasoning_history
-    return not edits and lacks.isdisjoint(PlainRequest.__struct_fields__)
+    fields = PlainRequest.__struct_fields__
+    return not edits and lacks.isdisjoint(fields) and (row.takes is None or row.takes.issuperset(fields))
 
 
-def _ask_usage(out: Document, reports: bool, changes: list[Change]) -> None:
+def _readdress(out: Document, model: str, changes: list[Change]) -> None:
+    changes.append(Change("model", "rewritten", f"the route's target asks for '{model}'"))
+    out["model"] = model
+
+
+def _ask_usage(out: Document, row: Row, lacks: frozenset[str], changes: list[Change]) -> None:
     """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
     options = out.get("stream_options")
-    if not reports:
+    if not row.reports_usage or not lacks.isdisjoint({"stream", "stream_options"}):
         if out.pop("stream_options", None) is not None:
             changes.append(Change("stream_options", "dropped", "the upstream does not support it"))
         return
@@ -64,6 +88,12 @@ def _drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Chan
                 raise RequestError(message, param=param, code="unsupported_parameter")
             changes.append(Change(param, "dropped", "the upstream does not support it"))
         del out[param]
+
+
+def _keep(out: Document, takes: frozenset[str], changes: list[Change]) -> None:
+    for param in [param for param in out if param not in takes]:
+        if out.pop(param) is not None:
+            changes.append(Change(param, "dropped", "the upstream does not know it"))
 
 
 def _rename(out: Document, row: Row, changes: list[Change]) -> None:
