@@ -76,7 +76,32 @@ def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
-    assert capsys.readouterr().out.startswith("built-in settings: ok\nlisten    127.0.0.1:8080\n")
+    threads = max(1, len(os.sched_getaffinity(0)) - 1)
+    assert capsys.readouterr().out.splitlines() == [
+        "built-in settings: ok",
+        "listen    127.0.0.1:8080",
+        "serve     1 worker, dialect openai, no auth",
+        "engine    smollm2-135m-instruct: packaged model, "
+        f"{threads} thread{'s' if threads > 1 else ''}, context 3072, 2 slots",
+        "upstream  embedded: (embedded)",
+        "route     smollm2-135m-instruct -> embedded",
+        "          * -> embedded/smollm2-135m-instruct",
+    ]
+
+
+def test_check_names_the_model_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "Tiny.gguf").write_bytes(b"GGUF")
+    (folder / "antiphon.toml").write_text('[engine]\nmodel = "Tiny.gguf"\nthreads = 3\ncontext = 4096\nslots = 1\n')
+    assert main(["check"]) == 0
+    assert f"engine    tiny: {folder}/Tiny.gguf, 3 threads, context 4096, 1 slot\n" in capsys.readouterr().out
+
+
+def test_check_does_not_name_an_engine_that_would_not_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ANTIPHON_ENGINE__ENABLED", "false")
+    assert main(["check"]) == 0
+    assert "engine" not in capsys.readouterr().out
 
 
 def test_check_finds_the_file_of_the_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +165,8 @@ def test_misuse(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Non
     assert "usage: antiphon" in capsys.readouterr().err
 
 
-def test_serve_runs_until_it_is_interrupted_and_leaves_quietly() -> None:
+def test_serve_runs_until_it_is_interrupted_and_leaves_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_ENGINE__ENABLED", "false")
     command = [sys.executable, "-m", "antiphon", "serve", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:

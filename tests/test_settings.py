@@ -25,7 +25,7 @@ from antiphon.settings import (
 )
 from antiphon.settings.schema import ROOT, Node, Rows, Table
 
-PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "vllm")
+PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "embedded", "vllm")
 
 # As the design shows it.
 MINIMUM = """
@@ -130,11 +130,15 @@ credential = "env:JUDGE"
 timeout = 2.5
 
 [engine]
-enabled = false
-model = "smollm2-135m-instruct"
+enabled = true
+model = "Big-Model.Q4.gguf"
+name = "big"
 threads = 2
 context = 8192
 slots = 4
+queue = 0
+queue_timeout = 1.5
+hang_after = 20
 
 [accounts]
 store = "postgresql://me:hunter2@db/antiphon"
@@ -151,6 +155,7 @@ def load_text(folder: Path, text: str, environ: Mapping[str, str] | None = None)
 @pytest.fixture
 def everything(tmp_path: Path) -> Settings:
     (tmp_path / "app.key").write_text("sk-app-1\n")
+    (tmp_path / "Big-Model.Q4.gguf").write_bytes(b"GGUF and more")
     return load_text(tmp_path, EVERYTHING, {"JUDGE": "sk-judge-1"})
 
 
@@ -166,16 +171,16 @@ def test_the_minimum_of_the_design_loads(tmp_path: Path) -> None:
     assert settings.warnings == ()
 
 
-def test_without_a_file_the_shipped_upstream_answers_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_file_the_embedded_model_answers_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     settings = load(None, {}, PROTOCOLS)
-    assert settings == Settings(
-        ServerSettings(),
-        (UpstreamSettings("scripted", "scripted"),),
-        (RouteSettings("*", (TargetSettings("scripted"),)),),
+    assert settings.server == ServerSettings()
+    assert [(upstream.name, upstream.protocol) for upstream in settings.upstreams] == [("embedded", "embedded")]
+    assert settings.routes == (
+        RouteSettings("smollm2-135m-instruct", (TargetSettings("embedded"),)),
+        RouteSettings("*", (TargetSettings("embedded", "smollm2-135m-instruct"),)),
     )
+    assert (settings.embedded, settings.rests_on_engine, settings.warnings) == ("embedded", True, ())
 
 
 def test_the_file_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +189,7 @@ def test_the_file_of_the_current_folder_is_found(tmp_path: Path, monkeypatch: py
     settings = load(None, {}, PROTOCOLS)
     assert settings.server.strict
     assert settings.path == "antiphon.toml"
-    assert settings.routes[0].model == "*"
+    assert settings.embedded == "embedded"
 
 
 def test_every_server_key(everything: Settings, tmp_path: Path) -> None:
@@ -201,7 +206,7 @@ def test_every_server_key(everything: Settings, tmp_path: Path) -> None:
 
 
 def test_every_upstream_route_and_key(everything: Settings) -> None:
-    local, shipped = everything.upstreams
+    local, shipped, _ = everything.upstreams
     assert local == UpstreamSettings(
         name="local",
         protocol="vllm",
@@ -236,14 +241,23 @@ def test_what_belongs_to_later_parts_is_kept(everything: Settings) -> None:
     )
     assert [evaluator.kind for evaluator in safety.evaluators] == ["embedded", "http"]
     assert safety.evaluators[1].timeout == 2.5
+    assert everything.accounts.counters == Secret("redis://redis:6379/0")
+
+
+def test_every_engine_key(everything: Settings, tmp_path: Path) -> None:
     assert asdict(everything.engine) == {
-        "enabled": False,
-        "model": "smollm2-135m-instruct",
+        "enabled": True,
+        "model": str(tmp_path / "Big-Model.Q4.gguf"),
+        "name": "big",
         "threads": 2,
         "context": 8192,
         "slots": 4,
+        "queue": 0,
+        "queue_timeout": 1.5,
+        "hang_after": 20.0,
     }
-    assert everything.accounts.counters == Secret("redis://redis:6379/0")
+    assert everything.embedded == "embedded"
+    assert not everything.rests_on_engine
 
 
 @pytest.mark.parametrize("timing", ["gate", "race"])

@@ -45,7 +45,7 @@ SECRETS = {"OPENAI_API_KEY": "sk-upstream", "APP_KEY": "sk-app"}
 
 def load_with(folder: Path, text: str = FILE, listen: str | None = None, **environ: str) -> Settings:
     (folder / "antiphon.toml").write_text(text)
-    return load(str(folder / "antiphon.toml"), SECRETS | environ, ("openai", "scripted"), listen=listen)
+    return load(str(folder / "antiphon.toml"), SECRETS | environ, ("openai", "scripted", "embedded"), listen=listen)
 
 
 def refuse(folder: Path, environ: Mapping[str, str], text: str = FILE) -> list[str]:
@@ -62,14 +62,14 @@ def test_plain_values(tmp_path: Path) -> None:
         ANTIPHON_SERVER__DRAIN="0.5",
         ANTIPHON_SERVER__WORKERS="auto",
         ANTIPHON_SERVER__DIALECT='"maritaca"',
-        ANTIPHON_ENGINE__MODEL="2024",
+        ANTIPHON_ENGINE__NAME="2024",
         ANTIPHON_SAFETY__ENABLED="False",
         ANTIPHON_SAFETY__HOLD__TOKENS="9",
     )
     assert settings.server.listen == Address("127.0.0.1", 0)
     assert (settings.server.max_body, settings.server.drain, settings.server.dialect) == (1000, 0.5, "maritaca")
     assert settings.server.workers >= 1
-    assert settings.engine.model == "2024"
+    assert settings.engine.name == "2024"
     assert settings.safety.hold.tokens == 9
     assert not settings.safety.enabled
 
@@ -153,10 +153,13 @@ def test_empty_variables_count_as_not_set(tmp_path: Path) -> None:
 
 def test_the_built_in_settings_can_be_overridden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    environ = {"ANTIPHON_SERVER__LISTEN": "[::1]:1", "ANTIPHON_UPSTREAM__SCRIPTED__THINK": "split"}
-    settings = load(None, environ, ("scripted",))
+    environ = {"ANTIPHON_SERVER__LISTEN": "[::1]:1", "ANTIPHON_UPSTREAM__EMBEDDED__THINK": "split"}
+    settings = load(None, environ, ("scripted", "embedded"))
     assert settings.server.listen == Address("::1", 1)
     assert settings.upstreams[0].think
+    environ = {"ANTIPHON_ENGINE__ENABLED": "false", "ANTIPHON_UPSTREAM__SCRIPTED__THINK": "split"}
+    settings = load(None, environ, ("scripted", "embedded"))
+    assert (settings.upstreams[0].name, settings.upstreams[0].think) == ("scripted", True)
 
 
 def test_the_command_line_is_above_the_environment(tmp_path: Path) -> None:

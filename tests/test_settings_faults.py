@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from antiphon.settings import Fault, SettingsError, load
 from antiphon.settings.schema import ROOT, Node, Rows, Table
 
-PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted")
+PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "embedded")
 UPSTREAM = '[[upstream]]\nname = "a"\nprotocol = "scripted"\n'
 ROUTE = '[[route]]\nmodel = "m"\ntargets = [{ upstream = "a" }]\n'
 
@@ -141,7 +141,7 @@ def test_protocols_of_later_versions(tmp_path: Path, protocol: str) -> None:
 
 DOCUMENT_FAULTS = [
     ('[[upstream]]\nname = "a"\nprotocol = "opnai"\nurl = "http://x"\n' + ROUTE, [
-        "3: [[upstream]] \"a\": 'protocol' must be one of crazyrouter, maritaca, openai, scripted, skytells, "
+        "3: [[upstream]] \"a\": 'protocol' must be one of crazyrouter, embedded, maritaca, openai, scripted, skytells, "
         "not 'opnai'; did you mean 'openai'?"
     ]),
     ('[[upstream]]\nprotocol = "scripted"\n', [
@@ -233,7 +233,7 @@ DOCUMENT_FAULTS = [
     ]),
     ("[engine]\nthreads = 0\nmodel = 1\n[accounts]\nstore = 1\nstor = 2\n", [
         "2: [engine]: 'threads' must be 1 or more",
-        "3: [engine]: 'model' must be a string, not an integer",
+        "3: [engine]: 'model' must be the path of a GGUF file, not an integer",
         "5: [accounts]: 'store' must be a URL, env:NAME or file:PATH, not an integer",
         "6: [accounts]: unknown key 'stor'; did you mean 'store'?",
     ]),
@@ -289,7 +289,9 @@ def names(node: Node) -> Iterator[str]:
 
 KEYS = st.sampled_from(sorted({*names(ROOT), "x"}))
 TEXTS = st.one_of(
-    st.sampled_from(["openai", "scripted", "*", "a:1", "unix:/x", "https://x", "http://[", "env:A", "file:/", "race"]),
+    st.sampled_from(
+        ["openai", "scripted", "embedded", "*", "a:1", "unix:/x", "https://x", "http://[", "env:A", "file:/", "race"]
+    ),
     st.text(max_size=8),
 )
 PLAIN = st.one_of(TEXTS, st.integers(), st.booleans(), st.floats())

@@ -41,7 +41,7 @@ Fy98T6AkLZ3P6cY1X7I781Qw9oF889HzqFOfB9xlMDkC4RlrC/T35seZ
 
 def load_text(folder: Path, text: str, environ: Mapping[str, str] | None = None) -> Settings:
     (folder / "antiphon.toml").write_text(text)
-    return load(str(folder / "antiphon.toml"), environ or {}, ("openai", "scripted"))
+    return load(str(folder / "antiphon.toml"), environ or {}, ("openai", "scripted", "embedded"))
 
 
 def fault(folder: Path, text: str, environ: Mapping[str, str] | None = None) -> str:

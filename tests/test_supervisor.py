@@ -5,82 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
-import select
 import signal
-import socket
-import sysconfig
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
+from antiphon.engine import host
+from antiphon.place import Place
 from antiphon.settings import load
-from antiphon.supervisor import Place, Supervisor
+from antiphon.supervisor import Supervisor
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
 from tests.support.gateway import to_one
+from tests.support.process import gone, refused, serving, until
 from tests.support.raw import call, connect, request
 from tests.support.shapes import completion, hello
-
-COMMAND = str(Path(sysconfig.get_path("scripts")) / "antiphon")
-
-
-class Process:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self.process = process
-        self.banner = ""
-        self.port = 0
-
-    async def ready(self) -> None:
-        assert self.process.stdout is not None
-        async with asyncio.timeout(20):
-            while " try " not in self.banner:
-                line = await self.process.stdout.readline()
-                assert line, f"ended early: {self.banner}"
-                self.banner += line.decode()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", self.banner)
-        self.port = int(found[1]) if found else 0
-
-    async def said(self, words: str) -> str:
-        assert self.process.stderr is not None
-        async with asyncio.timeout(20):
-            while True:
-                line = (await self.process.stderr.readline()).decode()
-                assert line, f"never said {words!r}"
-                if words in line:
-                    return line
-
-    def workers(self) -> list[int]:
-        return [
-            int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        ]
-
-
-def gone(pid: int) -> bool:
-    """Waits until the process has ended, at most ten seconds."""
-    try:
-        watch = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([watch], [], [], 10)[0])
-    finally:
-        os.close(watch)
-
-
-@asynccontextmanager
-async def serving(directory: Path, text: str) -> AsyncIterator[Process]:
-    path = directory / "antiphon.toml"
-    path.write_text(text)
-    process = await asyncio.create_subprocess_exec(
-        COMMAND, "serve", "-c", str(path), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        yield Process(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
 
 
 async def scripted(*scripts: Script) -> tuple[ScriptedUpstream, str]:
@@ -99,7 +36,7 @@ async def test_the_banner_tells_where_what_and_how(tmp_path: Path) -> None:
         out, _ = await curl.communicate()
         assert json.loads(out)["choices"][0]["message"]["content"] == "Hi!"
         gateway.process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        assert await gateway.ended() == 0
     await upstream.stop()
 
 
@@ -107,18 +44,18 @@ async def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
     upstream, url = await scripted(json_answer(completion()))
     async with serving(tmp_path, to_one(url, server="workers = 2")) as gateway:
         await gateway.ready()
-        before = gateway.workers()
+        before = gateway.children()
         assert len(before) == 2
         for pid in before:
             os.kill(pid, signal.SIGKILL)
         await gateway.said("was killed by SIGKILL")
         # The sockets are the supervisor's: a connection made meanwhile waits for the next worker.
         assert (await call(gateway.port, "GET", "/healthz")).status == 200
-        after = gateway.workers()
+        after = gateway.children()
         assert not set(before) & set(after)
         for _ in range(20):
             assert (await call(gateway.port, "GET", "/healthz")).status == 200
-        assert gateway.workers() == after, "the replacements did not last"
+        assert gateway.children() == after, "the replacements did not last"
     await upstream.stop()
 
 
@@ -133,13 +70,13 @@ async def test_sigterm_lets_streams_finish(tmp_path: Path) -> None:
         assert (await wire.head())[0] == 200
         seen = await wire.chunk()
         gateway.process.send_signal(signal.SIGTERM)
-        await refused(gateway.port)
+        await until(lambda: refused(gateway.port))
         more.set()
         while piece := await wire.chunk():
             seen += piece
         assert seen.endswith(b"data: [DONE]\n\n")
         wire.close()
-        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        assert await gateway.ended() == 0
     await upstream.stop()
 
 
@@ -153,19 +90,9 @@ async def test_drain_has_a_limit(tmp_path: Path) -> None:
         await wire.send(request("POST", "/v1/chat/completions", body))
         await wire.head()
         gateway.process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        assert await gateway.ended() == 0
         wire.close()
     await upstream.stop()
-
-
-async def refused(port: int) -> None:
-    """Waits until nobody listens there."""
-    async with asyncio.timeout(10):
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)):
-                    return
-            await asyncio.sleep(0.01)
 
 
 async def test_sighup_is_logged_and_survived(tmp_path: Path) -> None:
@@ -182,7 +109,7 @@ async def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
     upstream, url = await scripted()
     async with serving(tmp_path, to_one(url)) as gateway:
         await gateway.ready()
-        (worker,) = gateway.workers()
+        (worker,) = gateway.children()
         gateway.process.kill()
         assert await asyncio.to_thread(gone, worker)
     await upstream.stop()
@@ -199,7 +126,7 @@ async def test_a_unix_socket(tmp_path: Path) -> None:
         assert b" 200 " in await asyncio.wait_for(reader.readline(), 5)
         writer.close()
         gateway.process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(gateway.process.wait(), 10) == 0
+        assert await gateway.ended() == 0
         assert not path.exists()
     await upstream.stop()
 
@@ -223,7 +150,7 @@ async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> No
         headers = {"authorization": "Bearer sk-very-secret-key"}
         answer = await call(gateway.port, "POST", "/v1/chat/completions", document, headers=headers)
         gateway.process.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(gateway.process.wait(), 10)
+        await gateway.ended()
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     (line,) = [line for line in lines if line["request_id"] == answer.headers["x-request-id"]]
     assert (line["status"], line["route"], line["upstream"]) == (200, "m", "up")
@@ -235,7 +162,8 @@ async def test_access_log_lines_hold_no_secret_and_no_body(tmp_path: Path) -> No
 
 def test_a_restart_that_is_overdue_does_not_make_a_drain_spin(tmp_path: Path) -> None:
     settings = load(None, {}, CATALOG)
-    supervisor = Supervisor(settings, [], str(tmp_path), [Place([], due=0.0)])
+    place = Place("worker", lambda told: None, 1.0, due=0.0)
+    supervisor = Supervisor(settings, [], str(tmp_path), host.run, workers=[place])
     assert supervisor._patience() == 0
-    supervisor.draining = float("inf")
+    supervisor.draining = True
     assert supervisor._patience() > 0

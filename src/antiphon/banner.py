@@ -1,4 +1,4 @@
-"""What `antiphon serve` says when it is ready: where, what, and a line to try."""
+"""What `antiphon serve` says when it is ready: where, what, and a line to try. Or that it cannot answer, and why."""
 
 from __future__ import annotations
 
@@ -8,18 +8,32 @@ from shlex import quote
 import msgspec
 
 from antiphon import __version__
+from antiphon.engine.state import State
 from antiphon.settings import Settings
 from antiphon.settings.model import RouteSettings, ServerSettings
 
 
-def banner(settings: Settings, sock: socket.socket) -> str:
+def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str:
+    """`engine`: None where it does not run."""
     server = settings.server
     workers = "1 worker" if server.workers == 1 else f"{server.workers} workers"
-    lines = [f"Antiphon {__version__} is ready.", f"  listening  {_where(server, sock)}  ({workers})"]
+    lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
+    if engine is not None:
+        lines.append(f"  {'engine':9}  {settings.engine.name}, {_state(engine)}")
     for position, route in enumerate(settings.routes):
         lines.append(f"  {'routes' if position == 0 else '':9}  {_route(route)}")
     lines.append(f"  {'try':9}  {_curl(settings, sock)}")
     return "\n".join(lines)
+
+
+def _how(settings: Settings, engine: State | None) -> str:
+    if engine is None or engine.status == "ready" or not settings.rests_on_engine:
+        return "is ready."
+    return "is running, but cannot answer without its engine."
+
+
+def _state(engine: State) -> str:
+    return engine.status if engine.reason is None else f"{engine.status}: {engine.reason}"
 
 
 def _where(server: ServerSettings, sock: socket.socket) -> str:

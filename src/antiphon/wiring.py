@@ -7,9 +7,12 @@ import random
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from antiphon.dialects import DIALECTS
+from antiphon.engine import state
+from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Upstream
@@ -20,7 +23,7 @@ from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
-from antiphon.settings import Settings
+from antiphon.settings import Secret, Settings
 from antiphon.settings.model import ServerSettings, UpstreamSettings
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
@@ -49,13 +52,25 @@ class Worker:
         self.log.flush()
 
 
-async def build(settings: Settings, *, born: int, room: str, ready: Callable[[], str | None]) -> Worker:
-    """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own."""
+async def build(
+    settings: Settings,
+    *,
+    born: int,
+    room: str,
+    ready: Callable[[], str | None],
+    engine: EngineOptions | None = None,
+) -> Worker:
+    """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
+    `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
     upstreams: dict[str, HttpUpstream] = {}
     for upstream in settings.upstreams:
+        if upstream.protocol == "embedded":
+            if engine is not None:  # else no route leads there
+                upstreams[upstream.name] = _embedded(upstream, engine, log)
+            continue
         url = upstream.url
         if url is None:
             scripted[upstream.name] = ScriptedUpstream()
@@ -76,7 +91,8 @@ async def build(settings: Settings, *, born: int, room: str, ready: Callable[[],
         annotations=settings.safety.enabled and settings.safety.annotations,
         maritaca_object=server.maritaca_object,
     )
-    door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), ready)
+    health = _health(settings, ready, engine)
+    door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
@@ -91,6 +107,25 @@ async def build(settings: Settings, *, born: int, room: str, ready: Callable[[],
     )
 
 
+def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | None:
+    """None: no route leads to the embedded model, so its engine does not run."""
+    if settings.embedded is None:
+        return None
+    engine = settings.engine
+    return EngineOptions(
+        model=engine.model,
+        name=engine.name,
+        threads=engine.threads,
+        context=engine.context,
+        slots=engine.slots,
+        queue=engine.queue,
+        queue_timeout=engine.queue_timeout,
+        hang_after=engine.hang_after,
+        room=room,
+        key=key,
+    )
+
+
 def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
     if server.tls is None:
         return None
@@ -98,6 +133,31 @@ def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
     context.load_cert_chain(server.tls.cert, server.tls.key)
     context.set_alpn_protocols(["http/1.1"])
     return context
+
+
+def _health(
+    settings: Settings, ready: Callable[[], str | None], engine: EngineOptions | None
+) -> Callable[[], Document]:
+    """What /readyz says besides its status. With a reason, requests would not be answered."""
+
+    def look() -> Document:
+        reason = ready()
+        if reason is not None:
+            return {"reason": reason}
+        if engine is None:
+            return {}
+        found = state.read(engine.state)
+        named: Document = {"engine": f"{found.status}: {found.reason}" if found.reason else found.status}
+        if found.status == "ready" or not settings.rests_on_engine:
+            return named
+        return {"reason": f"engine: {found.reason or found.status}", **named}
+
+    return look
+
+
+def _embedded(upstream: UpstreamSettings, engine: EngineOptions, log: Log) -> HttpUpstream:
+    url = f"http+unix://{quote(engine.socket, safe='')}/v1"
+    return _upstream(replace(upstream, credential=Secret(engine.key)), url, log)
 
 
 def _upstream(upstream: UpstreamSettings, url: str, log: Log) -> HttpUpstream:

@@ -12,24 +12,42 @@ import sys
 import uvloop
 
 from antiphon import wiring
+from antiphon.engine.options import EngineOptions
 from antiphon.settings import Settings
 
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
 
-def run(settings: Settings, sockets: list[socket.socket], room: str, *, born: int, ready: int, life: int) -> None:
+def run(
+    settings: Settings,
+    sockets: list[socket.socket],
+    room: str,
+    engine: EngineOptions | None,
+    *,
+    born: int,
+    ready: int,
+    life: int,
+) -> None:
     """`ready`: a pipe to say so once; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, born, ready, life))
+    uvloop.run(_serve(settings, sockets, room, engine, born, ready, life))
 
 
-async def _serve(settings: Settings, sockets: list[socket.socket], room: str, born: int, ready: int, life: int) -> None:
+async def _serve(
+    settings: Settings,
+    sockets: list[socket.socket],
+    room: str,
+    engine: EngineOptions | None,
+    born: int,
+    ready: int,
+    life: int,
+) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
 
     def why_not() -> str | None:
         return "draining" if stopping.is_set() else None
 
-    worker = await wiring.build(settings, born=born, room=room, ready=why_not)
+    worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_reader(life, stopping.set)

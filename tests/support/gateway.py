@@ -39,7 +39,8 @@ async def gateway(directory: Path, text: str, environ: Mapping[str, str] | None 
     settings = load(str(path), environ or {}, CATALOG)
     sockets: list[socket.socket] = open_sockets(settings.server.listen, 1)[0]
     port = sockets[0].getsockname()[1]
-    worker = await wiring.build(settings, born=1_700_000_000, room=str(directory), ready=lambda: None)
+    engine = wiring.engine_options(settings, str(directory), "engine-key")
+    worker = await wiring.build(settings, born=1_700_000_000, room=str(directory), ready=lambda: None, engine=engine)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     try:
         yield Running(port, worker)

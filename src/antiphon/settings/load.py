@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from antiphon.settings import environment, relations
+from antiphon.settings import embedded, environment, relations
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
 from antiphon.settings.locate import locate
@@ -32,12 +32,14 @@ def load(
     document = _decode(text, path)
     places = Places(path, locate(text))
     faults = Faults(document, places)
-    _fill(document)
+    embedded.fill(document, _foresee(text, path, environ))
     environment.overlay(document, environ, places, faults)
     if listen is not None:
         at = ("server", "listen")
         environment.lay(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
+    embedded.check(document, faults, places)
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
+    embedded.complete(document, site.cores)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
     if isinstance(settings, Settings):
@@ -79,11 +81,13 @@ def _decode(text: str, path: str | None) -> Document:
     raise SettingsError([fault])
 
 
-def _fill(document: Document) -> None:
-    """With neither upstreams nor routes the gateway still answers: from the upstream that it ships."""
-    if document.get("upstream", []) == [] and document.get("route", []) == []:
-        document["upstream"] = [{"name": "scripted", "protocol": "scripted"}]
-        document["route"] = [{"model": "*", "targets": [{"upstream": "scripted"}]}]
+def _foresee(text: str, path: str | None, environ: Mapping[str, str]) -> Document:
+    """The document as the environment will make it: variables can name a row only once it stands there, and whether the
+    embedded model's rows do depends on variables too."""
+    draft = _decode(text, path)
+    places = Places(path, {})
+    environment.overlay(draft, environ, places, Faults(draft, places))
+    return draft
 
 
 def _cores() -> int:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from antiphon.settings.secret import Secret
 
+PACKAGED = "smollm2-135m-instruct"  # as what the model answers that comes with the gateway
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -160,10 +162,14 @@ class SafetySettings:
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
     enabled: bool = True
-    model: str | None = None
-    threads: int | None = None
-    context: int | None = None
-    slots: int | None = None
+    model: str | None = None  # path of a GGUF file; None: the packaged model
+    name: str = PACKAGED  # of another file: its stem (see embedded.py)
+    threads: int = 1  # one less than there are cores (see embedded.py)
+    context: int = 3072  # tokens of one conversation
+    slots: int = 2
+    queue: int = 64
+    queue_timeout: float = 30.0
+    hang_after: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +191,17 @@ class Settings:
     accounts: AccountsSettings = AccountsSettings()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
+
+    @property
+    def embedded(self) -> str | None:
+        """The upstream that is the embedded model, if a route leads there: then its engine runs."""
+        used = self._targets()
+        return next((row.name for row in self.upstreams if row.protocol == "embedded" and row.name in used), None)
+
+    @property
+    def rests_on_engine(self) -> bool:
+        """Nothing can be answered without the embedded model."""
+        return self._targets() == {self.embedded}
+
+    def _targets(self) -> set[str]:
+        return {target.upstream for route in self.routes for target in route.targets}

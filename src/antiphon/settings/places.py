@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import stat
 from urllib.parse import urlsplit
 
 from antiphon.http.origin import parse_url
@@ -16,6 +17,7 @@ from antiphon.settings.secret import reason, resolve
 HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 ADDRESS_6 = re.compile(r"[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?")
 TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 §5.6.2
+GGUF = b"GGUF"  # how a model file begins (ggml's docs/gguf.md, "File Structure")
 LONGEST_SOCKET = 107  # sun_path of Linux holds 108 bytes, the last one is NUL (unix(7))
 # Not a client's to set upstream: the connection's own (RFC 9110 §7.6.1), what the gateway writes itself, and what would
 # carry the client's key away (decision 17).
@@ -122,6 +124,22 @@ def _read_file(value: object, site: Site) -> str:
         raise Wrong(f"refers to the file {printable(name)}: {reason(error)}") from None
 
 
+def _read_model_file(value: object, site: Site) -> str:
+    """Absolute, because another process opens it. Its first bytes are looked at; the engine finds any other fault."""
+    name = need_text(value, "the path of a GGUF file")
+    path = os.path.abspath(resolve(name, site.environ, site.folder))
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # to open a pipe would be to wait
+            raise Wrong(f"refers to {quoted(name)}, which is not a file")
+        with open(path, "rb") as file:
+            magic = file.read(len(GGUF))
+    except (OSError, ValueError) as error:
+        raise Wrong(f"refers to the file {printable(name)}: {reason(error)}") from None
+    if magic != GGUF:
+        raise Wrong(f"refers to the file {printable(name)}, which is not a GGUF model")
+    return path
+
+
 def _read_authorities(value: object, site: Site) -> str:
     path = _read_file(value, site)
     try:
@@ -166,5 +184,6 @@ URL = Kind(_read_url)
 ORIGIN = Kind(_read_origin)
 HEADER = Kind(_read_header)
 FILE = Kind(_read_file)
+MODEL_FILE = Kind(_read_model_file)
 AUTHORITIES = Kind(_read_authorities)
 LOG = Kind(_read_log)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
-from typing import Any
 from urllib.parse import urlsplit
 
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import suggest
 from antiphon.settings.model import Settings, UpstreamSettings
-from antiphon.settings.walk import Document, Faults, Places
+from antiphon.settings.walk import Document, Faults, Places, rows
 
 
 def check(document: Document, faults: Faults, places: Places) -> None:
@@ -53,7 +52,7 @@ def warn(settings: Settings) -> tuple[str, ...]:
 
 def _unique(document: Document, table: str, label: str, faults: Faults, places: Places) -> None:
     first: dict[str, int] = {}
-    for position, row in _rows(document, table):
+    for position, row in rows(document, table):
         name = row.get(label)
         if not isinstance(name, str) or not name:
             continue
@@ -64,19 +63,19 @@ def _unique(document: Document, table: str, label: str, faults: Faults, places: 
 
 
 def _urls(document: Document, faults: Faults) -> None:
-    """Only the scripted upstream lives inside the gateway; every other one is somewhere."""
-    for position, row in _rows(document, "upstream"):
-        if "url" not in row and row.get("protocol") != "scripted":
+    """Two upstreams live inside the gateway; every other one is somewhere."""
+    for position, row in rows(document, "upstream"):
+        if "url" not in row and row.get("protocol") not in ("scripted", "embedded"):
             faults.miss(("upstream", position, "url"))
 
 
 def _targets(document: Document, faults: Faults) -> None:
-    upstreams = [row for _, row in _rows(document, "upstream")]
+    upstreams = [row for _, row in rows(document, "upstream")]
     names = [row["name"] for row in upstreams if isinstance(row.get("name"), str)]
     if upstreams and not document.get("route"):
         faults.add(("upstream", 0), "no [[route]] leads here: nothing would be answered")
-    for position, route in _rows(document, "route"):
-        for place, target in _rows(route, "targets"):
+    for position, route in rows(document, "route"):
+        for place, target in rows(route, "targets"):
             name = target.get("upstream")
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
@@ -121,10 +120,3 @@ def _sends_in_clear(upstream: UpstreamSettings) -> bool:
         return not (ip_address(parts.hostname).is_private or ip_address(parts.hostname).is_loopback)
     except ValueError:  # a bare word is a name of the own network: localhost, a compose service
         return "." in parts.hostname
-
-
-def _rows(document: Document, table: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    rows = document.get(table)
-    for position, row in enumerate(rows if isinstance(rows, list) else ()):
-        if isinstance(row, dict):
-            yield position, row

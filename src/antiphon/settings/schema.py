@@ -23,7 +23,7 @@ from antiphon.settings.kinds import (
     seconds,
     whole,
 )
-from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, ORIGIN, URL, check_tls
+from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL, check_tls
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,17 @@ SAFETY = Table(
 
 ENGINE = Table(
     model.EngineSettings,
-    {"enabled": SWITCH, "model": NAME, "threads": whole(1, 1024), "context": whole(1), "slots": whole(1, 1024)},
+    {
+        "enabled": SWITCH,
+        "model": MODEL_FILE,
+        "name": NAME,
+        "threads": whole(1, 1024),
+        "context": whole(256, 16_777_216),
+        "slots": whole(1, 1024),
+        "queue": whole(0, 1_000_000),
+        "queue_timeout": seconds(),
+        "hang_after": seconds(),
+    },
 )
 
 ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})

@@ -6,7 +6,7 @@ are still read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, Final
 
@@ -101,6 +101,14 @@ def spell(path: Path) -> str:
     for part in path[start:]:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return printable(text)
+
+
+def rows(document: Document, table: str) -> Iterator[tuple[int, Document]]:
+    """What is sound enough to be looked at: the tables in an array of tables, with their positions."""
+    written = document.get(table)
+    for position, row in enumerate(written if isinstance(written, list) else ()):
+        if isinstance(row, dict):
+            yield position, row
 
 
 class Walker:

@@ -1,0 +1,103 @@
+"""POST /v1/chat/completions on the engine: messages in, chunks out, in the one shape that the gateway reads anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import aclosing
+from functools import partial
+from typing import Any, Final
+
+from antiphon.engine.choice import CallChoice, Choice, TextChoice
+from antiphon.engine.conversation import plain
+from antiphon.engine.engine import Engine
+from antiphon.engine.generation import End, Words, generate
+from antiphon.engine.grammar import answer_grammar
+from antiphon.engine.native_client import NativeClient
+from antiphon.engine.probe import Heard, Probe, Trial, heard_of
+from antiphon.engine.reply import Reply
+from antiphon.engine.sampling import budget, is_repeatable, sampling
+from antiphon.engine.telling import spell
+from antiphon.engine.toolbox import Tool, Toolbox
+from antiphon.engine.usage import together, usage_of
+
+Document = dict[str, Any]
+GREEDY: Final[Document] = {"temperature": 0.0}
+
+
+class ChatTurn:
+    def __init__(self, engine: Engine, document: Document, reply: Reply) -> None:
+        """Raises RequestError for what this model cannot do."""
+        self._engine = engine
+        self._document = document
+        self._reply = reply
+        self._messages = plain(document["messages"])
+        self._toolbox = Toolbox.read(document)
+        self._grammar = answer_grammar(document, self._messages)
+        self._head: Document = {}
+
+    async def run(self) -> None:
+        engine, words = self._engine, spell(self._messages)
+        async with engine.line.place() as ticket:
+            prompt = await engine.prepare(ticket, lambda native: engine.template.tokens(native, words))
+            engine.check_length(len(prompt), param="messages", what="messages")
+            self._head = engine.head("chatcmpl-", "chat.completion.chunk")
+            n = self._document.get("n") or 1
+            choices = [engine.in_slot(ticket, partial(self._choice, index, prompt)) for index in range(n)]
+            ends = await together(choices, one_by_one=is_repeatable(self._document))
+        self._reply.finish(usage_of(ends[0].prompt, ends))
+
+    async def _choice(self, index: int, prompt: list[int], native: NativeClient) -> End:
+        order = sampling(self._document, index)
+        toolbox, tool = self._toolbox, await self._tool(native)
+        if toolbox is None or tool is None:
+            if self._grammar is not None:
+                order["grammar"] = self._grammar
+            return await self._speak(TextChoice(index, json=self._grammar is not None), prompt, order, native)
+        call = toolbox.order(tool, self._messages)
+        prompt = await self._engine.template.plain(native, call.prompt)
+        self._engine.check_length(len(prompt), param="messages", what="messages")
+        order |= {**GREEDY, "grammar": call.grammar, "stop": []}
+        return await self._speak(CallChoice(index, tool.reader(), legacy=toolbox.legacy), prompt, order, native)
+
+    async def _speak(self, choice: Choice, prompt: list[int], order: Document, native: NativeClient) -> End:
+        document = self._document
+        most = budget(document, len(prompt), self._engine.options.context)
+        wanted = (document.get("top_logprobs") or 0) if document.get("logprobs") is True else None
+        async with aclosing(generate(native, prompt, most, order, top_logprobs=wanted)) as items:
+            async for item in items:
+                if isinstance(item, End):
+                    return self._end(choice, item)
+                self._put(choice.say(item))
+                if choice.over:
+                    return self._end(choice, End(cut=False, prompt=len(prompt), cached=0, completion=item.tokens))
+        raise AssertionError("a generation ends with its End")
+
+    def _end(self, choice: Choice, end: End) -> End:
+        self._put(choice.end(end))
+        return end
+
+    def _put(self, entries: Iterable[Document]) -> None:
+        for entry in entries:
+            self._reply.chunk({**self._head, "choices": [entry]})
+
+    # Tools
+
+    async def _tool(self, native: NativeClient) -> Tool | None:
+        """The tool to call: as the request demands it, or as the model would have it."""
+        if self._toolbox is None:
+            return None
+        plan = self._toolbox.plan(self._messages)
+        if not isinstance(plan, Probe):
+            return plan
+        return self._toolbox.judged(plan, [await self._try(trial, native) for trial in plan.trials])
+
+    async def _try(self, trial: Trial, native: NativeClient) -> Heard:
+        """Trials share most of their prompt, so they use the cache also where the answer itself does not."""
+        prompt = await self._engine.template.plain(native, trial.prompt)
+        order = {**GREEDY, "grammar": trial.grammar, "cache_prompt": True}
+        entries: list[Document] = []
+        async with aclosing(generate(native, prompt, trial.n_predict, order, top_logprobs=1)) as items:
+            async for item in items:
+                if isinstance(item, Words):
+                    entries += item.logprobs
+        return heard_of(entries)

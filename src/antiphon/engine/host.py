@@ -1,0 +1,142 @@
+"""The engine's host: a process that speaks the OpenAI protocol on a unix socket and keeps a native engine running."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+import signal
+import socket
+import sys
+from collections.abc import Awaitable
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+import uvloop
+
+from antiphon.engine.chat import ChatTurn
+from antiphon.engine.completions import CompletionTurn
+from antiphon.engine.embeddings import embed
+from antiphon.engine.engine import Engine
+from antiphon.engine.journal import Journal, journal_path
+from antiphon.engine.keeper import Keeper
+from antiphon.engine.line import Line
+from antiphon.engine.options import EngineOptions
+from antiphon.engine.reply import JSON, encode, fail, reply_to
+from antiphon.errors import AntiphonError, AuthError, RequestError
+from antiphon.http.server import Exchange, Limits, Request, Server
+from antiphon.log import put
+
+Document = dict[str, Any]
+LARGEST: Final = 64 * 1024 * 1024  # bytes of a request: the workers have bounded it already
+BACKLOG: Final = 1024
+
+
+def run(options: EngineOptions, *, told: int, life: int) -> None:
+    """`told`: a pipe to say once that the engine is settled; `life`: a pipe whose end means: the supervisor is gone."""
+    uvloop.run(_serve(options, told, life))
+
+
+async def _serve(options: EngineOptions, told: int, life: int) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    loop.add_reader(life, stopping.set)
+    host = Host(options)
+    limits = Limits(max_body=LARGEST, keepalive=3600.0, write_timeout=3600.0)
+    server = Server(host.handle, limits, render_fault)
+    await server.start([_listen(options.socket)], None)
+    keeping = loop.create_task(host.keeper.run())
+    settling = loop.create_task(host.keeper.settled.wait())
+    settling.add_done_callback(lambda _: _tell(told))
+    await asyncio.wait({keeping, loop.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+    loop.remove_reader(life)
+    if keeping.done() and not stopping.is_set():
+        keeping.result()  # by our own fault: the traceback goes to stderr, and the supervisor starts another host
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    await host.keeper.close()
+    await server.drain(0.0)
+
+
+def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+    return JSON, encode({"error": {"message": reason, "type": "invalid_request_error", "param": None, "code": None}})
+
+
+class Host:
+    def __init__(self, options: EngineOptions) -> None:
+        self._options = options
+        self._key = b"Bearer " + options.key.encode()
+        line = Line(options.slots, options.queue, options.queue_timeout)
+        self.keeper = Keeper(options, line, Journal(journal_path(os.environ)), os.environ, _say)
+        self._engine = Engine(options, line, self.keeper)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def handle(self, exchange: Exchange) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(exchange))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        exchange.on_lost = partial(_cancel, task)
+
+    async def _answer(self, exchange: Exchange) -> None:
+        try:
+            await self._turn(exchange)
+        except AntiphonError as error:
+            fail(exchange, error)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # by our own fault: whoever waits must hear so
+            _say(f"antiphon: the engine's host failed: {type(error).__name__}: {error}")
+            fail(exchange, AntiphonError("The embedded engine failed by a fault of its host.", code="engine_error"))
+
+    def _turn(self, exchange: Exchange) -> Awaitable[None]:
+        request = exchange.request
+        if not hmac.compare_digest(request.headers.get(b"authorization", b""), self._key):
+            raise AuthError("The engine answers the gateway only.")
+        document = _decode(request)
+        if request.path == b"/v1/chat/completions":
+            return ChatTurn(self._engine, document, reply_to(exchange, document)).run()
+        if request.path == b"/v1/completions":
+            return CompletionTurn(self._engine, document, exchange).run()
+        if request.path == b"/v1/embeddings":
+            return embed(self._engine, document, exchange)
+        raise RequestError("There is no such endpoint.", status=404, code="unknown_url")
+
+
+def _cancel(task: asyncio.Task[None]) -> None:
+    """The worker has closed the connection: its client is gone."""
+    task.cancel()
+
+
+def _decode(request: Request) -> Document:
+    try:
+        document = msgspec.json.decode(request.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise RequestError("The body of the request is not a JSON object.")
+    return document
+
+
+def _listen(path: str) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        os.unlink(path)  # of a host that died
+    except FileNotFoundError:
+        pass
+    sock.bind(path)
+    sock.listen(BACKLOG)
+    sock.setblocking(False)
+    return sock
+
+
+def _tell(told: int) -> None:
+    try:
+        os.write(told, b"1")
+    finally:
+        os.close(told)
+
+
+def _say(line: str) -> None:
+    put(sys.stderr.fileno(), [line.encode()])

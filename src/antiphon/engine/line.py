@@ -1,0 +1,147 @@
+"""Who may use the engine next: a bounded line of tickets, served in turn, one slot at a time.
+
+A ticket is one request; one with several choices wants several slots and gets them one by one, between the others'.
+Slots are granted only while the engine is up: who waits when it dies goes on waiting for the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from antiphon.errors import OverloadError
+
+LONGEST_ADVICE = 60  # seconds of retry-after
+USUAL = 2.0  # seconds that a slot is held, until some have been
+
+
+class Ticket:
+    """One request's place. `served`: it has had a slot, so it no longer counts as waiting."""
+
+    __slots__ = ("deadline", "served")
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.served = False
+
+
+class Line:
+    def __init__(self, slots: int, length: int, patience: float) -> None:
+        self._free = slots
+        self._slots = slots
+        self._length = length
+        self._patience = patience
+        self._tickets: set[Ticket] = set()
+        self._waiting: OrderedDict[Ticket, deque[asyncio.Future[None]]] = OrderedDict()
+        self._up = asyncio.Event()
+        self._fault: str | None = None
+        self._held = USUAL  # seconds, a moving mean
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[Ticket]:
+        """A request comes in. It is refused at once if too many wait, or if the engine cannot be had at all."""
+        if self._fault is not None:
+            raise unavailable(self._fault)
+        if sum(not ticket.served for ticket in self._tickets) >= self._length + self._free:
+            raise self._busy()
+        ticket = Ticket(asyncio.get_running_loop().time() + self._patience)
+        self._tickets.add(ticket)
+        try:
+            yield ticket
+        finally:
+            self._tickets.discard(ticket)
+
+    async def up(self, ticket: Ticket) -> None:
+        """Waits until there is an engine to talk to."""
+        if not self._up.is_set():
+            await self._wait(self._up.wait(), ticket)
+            if self._fault is not None:
+                raise unavailable(self._fault)
+
+    @asynccontextmanager
+    async def slot(self, ticket: Ticket) -> AsyncIterator[None]:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(ticket, deque()).append(future)
+        self._grant()
+        try:
+            await self._wait(future, ticket)
+        except BaseException:
+            self._leave(ticket, future)
+            raise
+        ticket.served = True
+        began = asyncio.get_running_loop().time()
+        try:
+            yield
+        finally:
+            self._held += (asyncio.get_running_loop().time() - began - self._held) / 8
+            self._free += 1
+            self._grant()
+
+    def open(self) -> None:
+        self._fault = None
+        self._up.set()
+        self._grant()
+
+    def close(self) -> None:
+        """The engine is gone for a moment: nobody is granted a slot until it is back."""
+        self._up.clear()
+
+    def fail(self, reason: str) -> None:
+        """The engine is gone for longer: who waits is told why."""
+        self._fault = reason
+        self._up.set()
+        for futures in self._waiting.values():
+            for future in futures:
+                if not future.done():
+                    future.set_exception(unavailable(reason))
+        self._waiting.clear()
+
+    async def _wait(self, awaitable: asyncio.Future[None] | object, ticket: Ticket) -> None:
+        """A request that has been served once has begun to answer: its further choices wait as long as it takes."""
+        try:
+            async with asyncio.timeout_at(None if ticket.served else ticket.deadline):
+                await awaitable  # type: ignore[misc]
+        except TimeoutError:
+            raise self._busy() from None
+
+    def _grant(self) -> None:
+        while self._free and self._waiting and self._up.is_set() and self._fault is None:
+            ticket, futures = next(iter(self._waiting.items()))
+            future = futures.popleft()
+            if futures:
+                self._waiting.move_to_end(ticket)
+            else:
+                del self._waiting[ticket]
+            if not future.done():
+                self._free -= 1
+                future.set_result(None)
+
+    def _leave(self, ticket: Ticket, future: asyncio.Future[None]) -> None:
+        if future.done() and not future.cancelled() and future.exception() is None:  # granted, and not taken any more
+            self._free += 1
+            self._grant()
+            return
+        futures = self._waiting.get(ticket)
+        if futures is not None and future in futures:
+            futures.remove(future)
+            if not futures:
+                del self._waiting[ticket]
+
+    def _busy(self) -> OverloadError:
+        ahead = sum(len(futures) for futures in self._waiting.values()) + 1
+        wait = min(LONGEST_ADVICE, max(1, math.ceil(ahead * self._held / self._slots)))
+        return OverloadError(
+            f"The embedded engine is busy: all {self._slots} slots are taken and too many requests wait. "
+            f"Please try again in {wait} s.",
+            status=429,
+            type="requests",
+            code="rate_limit_exceeded",
+            retry_after=wait,
+        )
+
+
+def unavailable(reason: str) -> OverloadError:
+    return OverloadError(reason, code="engine_unavailable", retry_after=30)

@@ -1,0 +1,242 @@
+"""A JSON Schema made smaller: what it allows is always allowed by the schema it came from.
+
+A small model rambles in whatever is unbounded: it writes on in a string, adds items and keys, descends into a recursive
+type. So strings, arrays, open objects and numbers get bounds, references are written out (a recursive one a few times),
+and what this engine cannot hold is left out where it is optional. A schema that cannot be narrowed safely raises
+Wide, and the caller keeps it as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+Schema = dict[str, Any]
+
+MOST_TEXT: Final = 240  # characters of a string that has no maxLength of its own
+MOST_ASKED_TEXT: Final = 2000  # … and of one that has
+MOST_ITEMS: Final = 6
+MOST_KEYS: Final = 6
+MOST_DESCENT: Final = 2  # how often a type may stand inside itself
+MOST_NODES: Final = 5000
+LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
+FINEST: Final = 1e-6
+
+TEXT: Final[Schema] = {"type": "string", "maxLength": MOST_TEXT}
+REAL: Final[Schema] = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
+SCALAR: Final[Schema] = {"anyOf": [TEXT, REAL, {"type": "boolean"}, {"type": "null"}]}
+
+# Formats whose grammar is looser than what parsers take: a year 0000, a 61st second.
+FORMS: Final[Mapping[str, str]] = {
+    "date": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}$",
+    "date-time": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
+    "time": r"^[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
+}
+
+KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
+    "object": frozenset(
+        {"properties", "required", "additionalProperties", "patternProperties", "minProperties", "maxProperties"}
+    ),
+    "array": frozenset({"items", "prefixItems", "additionalItems", "minItems", "maxItems"}),
+    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
+    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
+}
+COMBINERS: Final = frozenset({"anyOf", "oneOf", "allOf", "$ref", "enum", "const", "type"})
+MEANING: Final = COMBINERS.union(*KEYWORDS.values())
+
+
+class Wide(Exception):
+    """This schema cannot be made smaller with safety."""
+
+
+def narrow(schema: Schema) -> Schema:
+    narrowed = Narrowing(schema).value(schema, ())
+    if narrowed is None:
+        raise Wide
+    return narrowed
+
+
+class Narrowing:
+    def __init__(self, root: Schema) -> None:
+        self.root = root
+        self.nodes = 0
+
+    def value(self, schema: Any, within: tuple[str, ...]) -> Schema | None:
+        """None: nothing that this engine can write fits here."""
+        self.nodes += 1
+        if self.nodes > MOST_NODES:
+            raise Wide
+        if schema is False:
+            return None
+        if schema is True or not MEANING & schema.keys():
+            return SCALAR
+        if "$ref" in schema:
+            return self.reference(schema, within)
+        if "allOf" in schema:
+            return self.value(self.merged(schema), within)
+        for word in ("anyOf", "oneOf"):
+            if word in schema:
+                return self.union([self.joined(schema, word, branch) for branch in schema[word]], within)
+        if "enum" in schema or "const" in schema:
+            return {key: schema[key] for key in schema if key in MEANING}
+        return self.typed(schema, within)
+
+    def typed(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
+        kind = schema.get("type") or next(name for name, words in KEYWORDS.items() if words & schema.keys())
+        if type(kind) is list:
+            return self.union([{**schema, "type": one} for one in kind], within)
+        if kind == "object":
+            return self.object(schema, within)
+        if kind == "array":
+            return self.array(schema, within)
+        if kind == "string":
+            return text(schema)
+        if kind in ("number", "integer"):
+            return number(schema, kind)
+        return {"type": kind}
+
+    def union(self, branches: list[Any], within: tuple[str, ...]) -> Schema | None:
+        fitting = [branch for each in branches if (branch := self.value(each, within)) is not None]
+        if len(fitting) < 2:
+            return fitting[0] if fitting else None
+        return {"anyOf": fitting}
+
+    # References and merges
+
+    def target(self, schema: Schema) -> Any:
+        """What a local reference points to: `#`, or a pointer from the root."""
+        pointer = schema["$ref"]
+        if MEANING & schema.keys() != {"$ref"} or not pointer.startswith("#") or pointer[1:2] not in ("", "/"):
+            raise Wide
+        found: Any = self.root
+        for step in pointer[2:].split("/") if len(pointer) > 1 else ():
+            found = found[int(step) if type(found) is list else step.replace("~1", "/").replace("~0", "~")]
+        return found
+
+    def reference(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
+        pointer = schema["$ref"]
+        if within.count(pointer) > MOST_DESCENT:
+            return None
+        return self.value(self.target(schema), (*within, pointer))
+
+    def joined(self, schema: Schema, word: str, branch: Any) -> Any:
+        """One branch of a union with what stands beside the union."""
+        beside = {key: value for key, value in schema.items() if key in MEANING and key != word}
+        return self.merged({"allOf": [beside, branch]}) if beside else branch
+
+    def merged(self, schema: Schema) -> Schema:
+        """`allOf` as one schema, where its members speak of different things."""
+        beside = {key: value for key, value in schema.items() if key in MEANING and key != "allOf"}
+        whole: Schema = {}
+        for member in (beside, *schema["allOf"]):
+            for _ in range(MOST_DESCENT):
+                if type(member) is dict and "$ref" in member:
+                    member = self.target(member)
+            if type(member) is not dict or "$ref" in member:
+                raise Wide
+            if "allOf" in member:
+                member = self.merged(member)
+            self.join(whole, member)
+        return whole
+
+    def join(self, whole: Schema, member: Schema) -> None:
+        self.nodes += 1
+        for key in MEANING & member.keys():
+            value = member[key]
+            if key == "properties":
+                known = whole.setdefault("properties", {})
+                if any(known.get(name, inner) != inner for name, inner in value.items()):
+                    raise Wide
+                whole["properties"] = {**known, **value}
+            elif key == "required":
+                whole["required"] = [*whole.get("required", ()), *value]
+            elif key == "additionalProperties" and value is not False:
+                continue  # closed below, or by what this one narrows
+            elif key == "additionalProperties" or whole.setdefault(key, value) != value:
+                raise Wide
+
+    # Objects and arrays
+
+    def object(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
+        required = list(dict.fromkeys(schema.get("required", ())))
+        listed = schema.get("properties")
+        patterns = schema.get("patternProperties")
+        others = schema.get("additionalProperties", True)
+        if listed is None and not required:
+            return self.dictionary(schema, patterns, others, within)
+        fields: Schema = {}
+        for name in dict.fromkeys((*(listed or ()), *required)):
+            inner = self.value((listed or {}).get(name, others), within)
+            if inner is not None:
+                fields[name] = inner
+            elif name in required:
+                return None
+        least = schema.get("minProperties", 0)
+        for name in fields:
+            if len(required) < least and name not in required:
+                required.append(name)
+        most = schema.get("maxProperties", math.inf)
+        if len(required) < least or len(required) > most:
+            return None
+        if len(fields) > most:
+            fields = {name: inner for name, inner in fields.items() if name in required}
+        return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+
+    def dictionary(self, schema: Schema, patterns: Schema | None, others: Any, within: tuple[str, ...]) -> Schema:
+        narrowed: Schema = {"type": "object"}
+        if patterns:
+            narrowed["patternProperties"] = {
+                pattern: inner for pattern, each in patterns.items() if (inner := self.value(each, within)) is not None
+            }
+            others = False
+        inner = self.value(others, within)
+        narrowed["additionalProperties"] = False if inner is None else inner
+        narrowed["minProperties"] = schema.get("minProperties", 0)
+        narrowed["maxProperties"] = bounded(schema, "minProperties", "maxProperties", MOST_KEYS)
+        return narrowed
+
+    def array(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
+        items = schema.get("items", True)
+        first = schema.get("prefixItems")
+        if type(items) is list:  # drafts before 2020 wrote a tuple so
+            first, items = items, schema.get("additionalItems", True)
+        narrowed: Schema = {"type": "array", "minItems": schema.get("minItems", 0)}
+        narrowed["maxItems"] = bounded(schema, "minItems", "maxItems", max(MOST_ITEMS, len(first or ())))
+        inner = self.value(items, within) if narrowed["maxItems"] > len(first or ()) else None
+        if inner is None:
+            narrowed["maxItems"] = min(narrowed["maxItems"], len(first or ()))
+        narrowed["items"] = False if inner is None else inner
+        if first:
+            places = [self.value(each, within) for each in first]
+            if None in places:
+                raise Wide
+            narrowed["prefixItems"] = places
+        return narrowed if narrowed["minItems"] <= narrowed["maxItems"] else None
+
+
+def text(schema: Schema) -> Schema:
+    narrowed = {key: value for key, value in schema.items() if key in KEYWORDS["string"]}
+    form = str(narrowed.get("format"))
+    if form in FORMS and "pattern" not in narrowed:
+        narrowed["pattern"] = FORMS[form]
+    elif form != "uuid":
+        most = MOST_ASKED_TEXT if "maxLength" in schema else MOST_TEXT
+        narrowed["maxLength"] = bounded(schema, "minLength", "maxLength", most)
+    return {"type": "string", **narrowed}
+
+
+def number(schema: Schema, kind: str) -> Schema:
+    narrowed = {key: value for key, value in schema.items() if key in KEYWORDS["number"]}
+    if not {"minimum", "exclusiveMinimum"} & narrowed.keys():
+        narrowed["minimum"] = -LARGEST
+    if not {"maximum", "exclusiveMaximum"} & narrowed.keys():
+        narrowed["maximum"] = LARGEST
+    if kind == "number":
+        narrowed.setdefault("multipleOf", FINEST)
+    return {"type": kind, **narrowed}
+
+
+def bounded(schema: Schema, least: str, most: str, cap: int) -> int:
+    """The schema's own upper bound, or a lower one that still leaves room for its lower bound."""
+    return int(min(schema.get(most, math.inf), max(schema.get(least, 0), cap)))

@@ -1,0 +1,31 @@
+"""The few tools of many that a request may be meant for, by shared words: the model is asked about these only."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+from typing import Final
+
+WORD: Final = re.compile(r"[^\W\d_]{3,}|\d+")
+STEM: Final = 5  # letters: search, searching and searches are one word
+DIGITS: Final = "0"  # any number: number, integer and amount say that one is wanted
+WANTS_NUMBER: Final = frozenset({"numbe", "integ", "amoun", "calcu", "math", "id"})
+
+
+def shortlist(request: str, texts: Sequence[str], most: int) -> list[int]:
+    """The positions of the `most` likeliest texts, in their order. Rare words count for more."""
+    if len(texts) <= most:
+        return list(range(len(texts)))
+    wanted = words(request)
+    told = [words(text) for text in texts]
+    frequency = Counter(word for each in told for word in each)
+    scores = [sum(log(1 + len(texts) / frequency[word]) for word in wanted & each) for each in told]
+    best = sorted(range(len(texts)), key=lambda index: -scores[index])[:most]
+    return sorted(best)
+
+
+def words(text: str) -> frozenset[str]:
+    stems = {DIGITS if word[0].isdigit() else word[:STEM] for word in WORD.findall(text.lower().replace("_", " "))}
+    return frozenset(stems | ({DIGITS} if stems & WANTS_NUMBER else set()))

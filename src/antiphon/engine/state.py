@@ -1,0 +1,31 @@
+"""How the engine is, in a small file that workers and the supervisor read: for /readyz and the banner."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+import msgspec
+
+Status = Literal["starting", "fetching", "ready", "unavailable"]
+
+
+class State(msgspec.Struct, frozen=True):
+    status: Status
+    reason: str | None = None  # why it is not ready, in one sentence
+
+
+def write(path: str, state: State) -> None:
+    """Readers see the old state or the new one, never half of one."""
+    draft = f"{path}.{os.getpid()}"
+    with open(draft, "wb") as file:
+        file.write(msgspec.json.encode(state))
+    os.replace(draft, path)
+
+
+def read(path: str) -> State:
+    try:
+        with open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=State)
+    except (OSError, msgspec.MsgspecError):
+        return State("starting")

@@ -1,0 +1,187 @@
+"""The tools of a request, and what becomes of them on a model that was never taught to call any.
+
+    toolbox = Toolbox.read(document)      None: nothing may be called. Raises RequestError: wrong, or not for this model
+    plan = toolbox.plan(messages)         None: answer in text. A Tool: call it. A Probe: ask the model
+    tool = toolbox.judged(probe, heard)   None: answer in text
+    toolbox.order(tool, messages)         the prompt (plain text, under no template) and the grammar of the call
+    tool.reader()                         reads what is generated
+    spell(messages)                       the conversation for an answer in text
+
+`messages` have their contents as plain strings. After a tool's result the answer is text, unless a call is demanded:
+a small model would call the same again for ever. Arguments are best generated greedily.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from antiphon.engine.calls import CallReader
+from antiphon.engine.grammar import HEAD, Place, schema_rule
+from antiphon.engine.narrow import MOST_TEXT
+from antiphon.engine.probe import Heard, Probe
+from antiphon.engine.shortlist import shortlist
+from antiphon.engine.telling import before_arguments, called, request_of, tool_line
+from antiphon.engine.telling import spell as spell
+from antiphon.errors import RequestError
+
+Document = dict[str, Any]
+MOST_CALLS: Final = 4  # in one answer
+MOST_TRIALS: Final = 8  # tools that the model is asked about
+INPUT: Final[Document] = {
+    "type": "object",
+    "properties": {"input": {"type": "string", "maxLength": MOST_TEXT}},
+    "required": ["input"],
+}
+# `tool_choice` in words that are not OpenAI's own (chat.vendor_words).
+WORDS: Final = {"any": "required"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    name: str
+    custom: bool
+    line: str  # as it is told to the model
+    rule: str  # its arguments, as the right side of a grammar rule
+
+    def reader(self) -> CallReader:
+        return CallReader(self.name, custom=self.custom)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrder:
+    prompt: str
+    grammar: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    tools: tuple[Tool, ...]  # that may be called
+    forced: bool  # a call must be made
+    named: bool  # … and the client has said which
+    parallel: bool  # several calls may be made
+    legacy: bool  # `functions`: the answer is a `function_call`
+
+    @classmethod
+    def read(cls, document: Document) -> Toolbox | None:
+        """Of a checked document."""
+        if document.get("tools"):
+            tools = tuple(read_tool(tool, f"tools[{index}]") for index, tool in enumerate(document["tools"]))
+            tools, forced, named = chosen(tools, document.get("tool_choice") or "auto")
+            parallel = document.get("parallel_tool_calls") is not False
+            return cls(tools, forced, named, parallel=parallel, legacy=False) if tools else None
+        if document.get("tool_choice") not in (None, "none"):
+            raise RequestError(
+                "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+                param="tool_choice",
+            )
+        if not document.get("functions"):
+            return None
+        tools = tuple(function(value, f"functions[{index}]") for index, value in enumerate(document["functions"]))
+        choice: Any = document.get("function_call") or "auto"
+        if choice == "none":
+            return None
+        if choice == "auto":
+            return cls(tools, forced=False, named=False, parallel=False, legacy=True)
+        one = find(tools, choice["name"], "function_call", "functions")
+        return cls((one,), forced=True, named=True, parallel=False, legacy=True)
+
+    def plan(self, messages: Sequence[Document]) -> Probe | Tool | None:
+        answered = messages[-1]["role"] in ("tool", "function")
+        if answered and not self.forced:
+            return None
+        tools = self._fresh(messages) if answered else self.tools
+        if self.forced and len(tools) == 1:
+            return tools[0]
+        request = request_of(messages)
+        if not request:
+            return tools[0] if self.forced else None
+        likely = shortlist(request, [tool.line for tool in tools], MOST_TRIALS)
+        return Probe(request, [(tools[index].name, tools[index].line) for index in likely], may_chat=not self.forced)
+
+    def judged(self, probe: Probe, heard: Sequence[Heard]) -> Tool | None:
+        name = probe.judge(heard)
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def order(self, tool: Tool, messages: Sequence[Document]) -> CallOrder:
+        prompt = before_arguments(tool.line, request_of(messages))
+        return CallOrder(prompt, f'{HEAD}start: " " call\ncall: {tool.rule}')
+
+    def _fresh(self, messages: Sequence[Document]) -> tuple[Tool, ...]:
+        """The tools that were not called since the user spoke, where there are any: an agent that demands a call after
+        each result (pydantic-ai) has one for its final answer."""
+        used: set[str] = set()
+        for message in messages:
+            if message["role"] == "user":
+                used.clear()
+            used.update(called(call)[0] for call in message.get("tool_calls") or ())
+        return tuple(tool for tool in self.tools if tool.name not in used) or self.tools
+
+
+def chosen(tools: tuple[Tool, ...], choice: Any) -> tuple[tuple[Tool, ...], bool, bool]:
+    """The tools that may be called; must one be; is it named?"""
+    word = choice if type(choice) is str else choice["type"]
+    word = WORDS.get(word, word)
+    if word == "none":
+        return (), False, False
+    if word in ("auto", "required"):
+        return tools, word == "required", False
+    if word == "allowed_tools":
+        allowed = choice["allowed_tools"]
+        names = [(entry.get(str(entry.get("type"))) or entry).get("name") for entry in allowed["tools"]]
+        some = tuple(find(tools, str(name), "tool_choice", "tools") for name in names)
+        return some, allowed["mode"] == "required", False
+    name = (choice.get(word) or choice).get("name")
+    if name is None:
+        raise RequestError(f"Tool choice '{word[:64]}' not found in 'tools' parameter.", param="tool_choice")
+    return (find(tools, name, "tool_choice", "tools"),), True, True
+
+
+def find(tools: Sequence[Tool], name: str, param: str, listed: str) -> Tool:
+    for tool in tools:
+        if tool.name == name:
+            return tool
+    raise RequestError(
+        f"Invalid value for '{param}': no function named '{name[:64]}' was specified in the '{listed}' parameter.",
+        param=param,
+    )
+
+
+def read_tool(tool: Document, param: str) -> Tool:
+    if tool["type"] == "function":
+        return function(tool["function"], f"{param}.function")
+    if tool["type"] != "custom":
+        raise RequestError(
+            f"Invalid value: '{tool['type'][:64]}'. This model calls tools of the client only. "
+            "Supported values are: 'function' and 'custom'.",
+            param=f"{param}.type",
+            code="invalid_value",
+        )
+    custom = tool["custom"]
+    if (custom.get("format") or {"type": "text"})["type"] != "text":
+        raise RequestError(
+            "Invalid value: 'grammar'. This model writes custom tools' input as free text. "
+            "Supported values are: 'text'.",
+            param=f"{param}.custom.format.type",
+            code="invalid_value",
+        )
+    line = tool_line(custom["name"], custom.get("description") or "", INPUT)
+    return Tool(custom["name"], True, line, schema_rule(INPUT, Place(custom["name"], param)))
+
+
+def function(value: Document, param: str) -> Tool:
+    name = value["name"]
+    parameters = value.get("parameters") or {}
+    # A tool's object without properties takes no arguments; anywhere else it would be open.
+    schema = parameters if parameters.keys() & {"properties", "$ref", "anyOf", "allOf", "oneOf"} else NO_ARGUMENTS
+    place = Place(
+        f"function '{name}'",
+        f"{param}.parameters",
+        code="invalid_function_parameters",
+        strict=value.get("strict") is True,
+    )
+    return Tool(name, False, tool_line(name, value.get("description") or "", schema), schema_rule(schema, place))
+
+
+NO_ARGUMENTS: Final[Document] = {"type": "object", "properties": {}, "additionalProperties": False}
