@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from antiphon.engine import state
+from antiphon.engine.diagnosis import EngineFault, check_memory, diagnose
 from antiphon.engine.journal import Journal
 from antiphon.engine.line import Line
 from antiphon.engine.native import Orders
@@ -23,20 +24,11 @@ from antiphon.supply.files import digest_of, packaged_model
 from antiphon.supply.openmp import OpenMpFault, openmp_directory
 
 START_LIMIT: Final = 600.0  # seconds to load a model: tens of gigabytes from a slow disk
-RETRY: Final = 30.0  # seconds before a start that failed is tried again
-REFETCH: Final = 300.0  # the same, where something could not be fetched
+REFETCH: Final = 300.0  # seconds before something that could not be fetched is tried again
 STEADY: Final = 10.0  # seconds: an engine that lived this long is started again at once
 PAUSES: Final = (0.0, 0.2, 0.5, 1.0)  # before a restart, by deaths in a row; with the start itself never over 2 s
 TICK: Final = 0.25
 BATCH: Final = 64  # tokens of a prompt at a time: what a running stream waits for, and a cancelled one
-
-
-class EngineFault(Exception):
-    """Why there is no engine, in one sentence that says what to do. `again`: seconds until it is tried again."""
-
-    def __init__(self, sentence: str, again: float = RETRY) -> None:
-        super().__init__(sentence)
-        self.again = again
 
 
 class Keeper:
@@ -110,6 +102,7 @@ class Keeper:
         options = self._options
         self._model = options.model or await self._packaged()
         environ = self._environ
+        check_memory(self._model)
         directory = await self._openmp()
         if directory is not None:
             search = ":".join(filter(None, (directory, environ.get("LD_LIBRARY_PATH"))))
@@ -135,7 +128,7 @@ class Keeper:
             env=environ,
             start_new_session=True,  # Ctrl-C in a terminal is for the supervisor
         )
-        asyncio.get_running_loop().create_task(self._keep_log(child))
+        log = asyncio.get_running_loop().create_task(self._keep_log(child))
         assert child.stdin is not None
         assert child.stdout is not None
         child.stdin.write(msgspec.json.encode(orders) + b"\n")
@@ -149,7 +142,8 @@ class Keeper:
             self.digest = await self._digest()
             return NativeClient(socket, key)
         await child.wait()
-        raise EngineFault(self._why(told, child.returncode or 0))
+        await log  # to its end, which may say why
+        raise EngineFault(diagnose(told, child.returncode or 0, self._journal.tail, self._model))
 
     async def _packaged(self) -> str:
         path = packaged_model(self._environ)
@@ -190,29 +184,6 @@ class Keeper:
             return await asyncio.to_thread(digest_of, self._model, self._environ)
         except OSError as error:
             raise EngineFault(f"The model file {self._model} cannot be read: {error.strerror}.") from None
-
-    def _why(self, told: bytes, status: int) -> str:
-        """What a child that did not start died of."""
-        try:
-            fault = msgspec.json.decode(told)["fault"]
-        except (msgspec.MsgspecError, KeyError, TypeError):
-            fault = None
-        model = self._model
-        if status == -signal.SIGKILL:
-            return (
-                f"The engine was killed while it loaded {model}: most likely there is too little memory. "
-                "Use a smaller model, or set [engine] context or slots lower."
-            )
-        if status == -signal.SIGILL:
-            return "This machine's CPU lacks instructions that the embedded engine needs (AVX2)."
-        if fault is None:
-            how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-            return f"The engine {how} while it loaded {model}; see {self._journal.path}."
-        if "libgomp" in fault:
-            return f"{fault} Install libgomp (Debian: apt install libgomp1; Fedora: dnf install libgomp)."
-        return (
-            f"{fault} It may be corrupt, of a kind this engine does not know, or too large; see {self._journal.path}."
-        )
 
     async def _keep_log(self, child: asyncio.subprocess.Process) -> None:
         assert child.stderr is not None

@@ -60,6 +60,7 @@ def _parameters(xllamacpp, orders: Orders):  # type: ignore[no-untyped-def]
     parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     parameters.hostnames = [orders.socket]
     parameters.api_keys = [orders.key]
+    parameters.fit_params = False  # it would make the context smaller where memory is short, without a word
     parameters.ui = False
     parameters.warmup = False
     return parameters
