@@ -57,7 +57,8 @@ class ChatTurn:
         prompt = await self._engine.template.plain(native, call.prompt)
         self._engine.check_length(len(prompt), param="messages", what="messages")
         order |= {**GREEDY, "grammar": call.grammar, "stop": []}
-        return await self._speak(CallChoice(index, tool.reader(), legacy=toolbox.legacy), prompt, order, native)
+        choice = CallChoice(index, tool.reader(), legacy=toolbox.legacy, named=toolbox.named)
+        return await self._speak(choice, prompt, order, native)
 
     async def _speak(self, choice: Choice, prompt: list[int], order: Document, native: NativeClient) -> End:
         document = self._document

@@ -66,10 +66,12 @@ class TextChoice:
 class CallChoice:
     """Calls of tools, or the one call of a legacy function."""
 
-    def __init__(self, index: int, reader: CallReader, *, legacy: bool) -> None:
+    def __init__(self, index: int, reader: CallReader, *, legacy: bool, named: bool) -> None:
+        """`named`: the client has said which, and the call is no news to it: OpenAI then says that it just stopped."""
         self._index = index
         self._reader = reader
         self._legacy = legacy
+        self._reason = "stop" if named else "function_call" if legacy else "tool_calls"
         self._begun = False
         self._kind = ("function", "arguments")
 
@@ -86,13 +88,9 @@ class CallChoice:
 
     def end(self, end: End) -> Iterator[Document]:
         yield from self._begin()
-        if end.cut or not self._reader.complete:
-            if not end.cut:
-                raise AntiphonError("The embedded engine broke off in the middle of a call.", code="engine_error")
-            reason = "length"
-        else:
-            reason = "function_call" if self._legacy else "tool_calls"
-        yield _entry(self._index, {}, [], reason)
+        if not end.cut and not self._reader.complete:
+            raise AntiphonError("The embedded engine broke off in the middle of a call.", code="engine_error")
+        yield _entry(self._index, {}, [], "length" if end.cut else self._reason)
 
     def _begin(self) -> Iterator[Document]:
         if not self._begun:

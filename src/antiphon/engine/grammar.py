@@ -29,7 +29,12 @@ HEAD: Final = "%llguidance {}\n"
 STYLE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 ANY_OBJECT: Final[Schema] = {
     "type": "object",
-    "additionalProperties": {"anyOf": [*SCALAR["anyOf"], {"type": "array", "items": SCALAR, "maxItems": MOST_KEYS}]},
+    "patternProperties": {
+        "^[A-Za-z][A-Za-z0-9_]{0,23}$": {
+            "anyOf": [*SCALAR["anyOf"], {"type": "array", "items": SCALAR, "maxItems": MOST_KEYS}]
+        }
+    },
+    "additionalProperties": False,
     "minProperties": 1,
     "maxProperties": MOST_KEYS,
 }

@@ -23,7 +23,9 @@ MOST_NODES: Final = 5000
 LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
 FINEST: Final = 1e-6
 
-TEXT: Final[Schema] = {"type": "string", "maxLength": MOST_TEXT}
+# How a free text begins: after a quote that it did not expect, a small model goes on with what ends things.
+BEGINNING: Final = r"^[^\s\x00-\x1f\x7f\"\\,;:){}\]]"
+TEXT: Final[Schema] = {"type": "string", "pattern": BEGINNING, "maxLength": MOST_TEXT}
 REAL: Final[Schema] = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
 SCALAR: Final[Schema] = {"anyOf": [TEXT, REAL, {"type": "boolean"}, {"type": "null"}]}
 
@@ -223,6 +225,8 @@ def text(schema: Schema) -> Schema:
     elif form != "uuid":
         most = MOST_ASKED_TEXT if "maxLength" in schema else MOST_TEXT
         narrowed["maxLength"] = bounded(schema, "minLength", "maxLength", most)
+        if not {"pattern", "format"} & narrowed.keys() and narrowed["maxLength"]:
+            narrowed["pattern"] = BEGINNING
     return {"type": "string", **narrowed}
 
 

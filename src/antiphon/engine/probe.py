@@ -3,7 +3,7 @@
 A small model cannot tell whether it needs a tool: asked so, it answers by chance. But it knows what people say to a
 weather service. So each tool is put before the request, and small talk too, and the model is made to write the request
 itself (a grammar holds it to the words); the logarithms of its probabilities are compared. The tool whose request it
-most likely is wins, and must beat small talk by THRESHOLD.
+most likely is wins, and must beat small talk by THRESHOLD. Words that request and tool share count in favour.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.engine.grammar import HEAD
+from antiphon.engine.shortlist import words
 from antiphon.engine.telling import CHAT, before_request
 
-THRESHOLD: Final = 2.3  # nats
+THRESHOLD: Final = 1.8  # nats
+SHARED: Final = 1.5  # nats, for a shared word
+MOST_SHARED: Final = 2
 MOST_TOKENS: Final = 16  # of the request: more of it changed nothing
 MOST_SAID: Final = 160  # characters
 
@@ -40,6 +43,9 @@ class Probe:
         said = " " + request[:MOST_SAID].rstrip()
         grammar = HEAD + "start: " + msgspec.json.encode(said).decode()
         self._names = [name for name, _ in tools]
+        wanted = words(request)
+        self._shared = [min(MOST_SHARED, len(wanted & words(line))) for _, line in tools]
+        self._is_word = len(request.split()) == 1
         self._length = len(said.encode())
         lines = [line for _, line in tools] + ([CHAT] if may_chat else [])
         self.trials = tuple(Trial(before_request(line), grammar) for line in lines)
@@ -47,10 +53,13 @@ class Probe:
     def judge(self, heard: Sequence[Heard]) -> str | None:
         """The name of the tool; None: none of them. `heard` has one entry for each trial, in order."""
         common = min(self._length, *(sum(len(token) for token, _ in one) for one in heard))
-        scores = [likelihood(one, common) for one in heard]
-        chat = scores.pop() + THRESHOLD if len(scores) > len(self._names) else float("-inf")
+        likelihoods = [likelihood(one, common) for one in heard]
+        scores = [score + SHARED * shared for score, shared in zip(likelihoods, self._shared, strict=False)]
         best = max(range(len(scores)), key=scores.__getitem__)
-        return self._names[best] if scores[best] >= chat else None
+        may_chat = len(likelihoods) > len(scores)
+        if may_chat and (scores[best] < likelihoods[-1] + THRESHOLD or (self._is_word and not self._shared[best])):
+            return None
+        return self._names[best]
 
 
 def likelihood(heard: Heard, length: int) -> float:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from math import log
 from typing import Final
 
-WORD: Final = re.compile(r"[^\W\d_]{3,}|\d+")
+WORD: Final = re.compile(r"[^\W\d_]{4,}|\d+")
 STEM: Final = 5  # letters: search, searching and searches are one word
-DIGITS: Final = "0"  # any number: number, integer and amount say that one is wanted
-WANTS_NUMBER: Final = frozenset({"numbe", "integ", "amoun", "calcu", "math", "id"})
+DIGITS: Final = "0"  # any number
+WANTS_NUMBER: Final = frozenset({"numbe", "integ", "amoun", "calcu", "math"})
 
 
 def shortlist(request: str, texts: Sequence[str], most: int) -> list[int]:

@@ -14,16 +14,18 @@ Document = dict[str, Any]
 Words = tuple[str, str]  # (role, text)
 
 CHAT: Final = "Chat"
+BETWEEN: Final = ", "  # two calls
 EXAMPLES: Final = (
-    ("get_forecast(city): Get the weather for a city", "Do I need an umbrella in Lisbon?", '{"city": "Lisbon"}'),
+    ("open_locker(number): Open a locker", "Can you open lockers 47 and 52?", '{"number": "47"}, {"number": "52"}'),
     (CHAT, "Hello, how are you?", "{}"),
+    ("feed(animal, grams): Feed an animal", "Give the dog 200 grams", '{"animal": "dog", "grams": 200}'),
+    (CHAT, "Tell me a joke.", "{}"),
     (
         "paint(object, color): Paint something in a color",
         "Please paint the garden fence green.",
         '{"object": "garden fence", "color": "green"}',
     ),
-    (CHAT, "Tell me a joke.", "{}"),
-    ("subtract(a, b): Subtract b from a", "What is 95 - 40?", '{"a": 95, "b": 40}'),
+    (CHAT, "What is your favorite color?", "{}"),
 )
 PAGE: Final = "".join(
     f"Tool: {tool}\nRequest: {request}\nArguments: {arguments}\n\n" for tool, request, arguments in EXAMPLES
@@ -31,6 +33,12 @@ PAGE: Final = "".join(
 MOST_DESCRIPTION: Final = 200  # characters
 MOST_REQUEST: Final = 1000
 MOST_RESULT: Final = 2000
+
+# How a call and its result are told. Of eight wordings this one led to the result in the answer most often, in 8 of 10
+# small conversations; with the bare call and result it was 4.
+CALLING: Final = "I will look it up."
+RESULT: Final = "The answer is: "
+TELL: Final = "\nTell me the answer."
 
 
 def tool_line(name: str, description: str, parameters: Document) -> str:
@@ -59,24 +67,24 @@ def request_of(messages: Sequence[Document]) -> str:
     return text[: MOST_REQUEST // 2] + " … " + text[-MOST_REQUEST // 2 :]
 
 
-def spell(messages: Sequence[Document], toolbox: object = None) -> list[Words]:
-    """A conversation as (role, text) for an answer in text. Of the tools only what they said is told: the list of
-    them would make a small model talk of tools."""
+def spell(messages: Sequence[Document]) -> list[Words]:
+    """A conversation as (role, text) for an answer in text. Of calls and results it is told what a person would tell:
+    shown the calls themselves, a small model answers with another call."""
     spelled: list[Words] = []
-    names: dict[str, str] = {}
+    results: list[str] = []
     for message in messages:
         role = message["role"]
         if role in ("tool", "function"):
-            name = names.get(message.get("tool_call_id", ""), message.get("name") or "tool")
-            spelled.append(("user", f"Result of {name}: {message['content'][:MOST_RESULT]}"))
+            results.append(message["content"][:MOST_RESULT])
             continue
-        calls = message.get("tool_calls") or []
-        names.update({call["id"]: called(call)[0] for call in calls if "id" in call})
-        lines = [message["content"]] if message["content"] else []
-        lines += [f"{name}({arguments})" for name, arguments in map(called, calls)]
-        if message.get("function_call"):
-            lines.append(f"{message['function_call']['name']}({message['function_call']['arguments']})")
-        spelled.append(("system" if role == "developer" else role, "\n".join(lines)))
+        if results:
+            spelled.append(("user", RESULT + "\n".join(results)))
+            results = []
+        calls = message.get("tool_calls") or message.get("function_call")
+        said = message["content"] or (CALLING if calls else "")
+        spelled.append(("system" if role == "developer" else role, said))
+    if results:
+        spelled.append(("user", RESULT + "\n".join(results) + TELL))
     return spelled
 
 

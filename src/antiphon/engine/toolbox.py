@@ -22,7 +22,7 @@ from antiphon.engine.grammar import HEAD, Place, schema_rule
 from antiphon.engine.narrow import MOST_TEXT
 from antiphon.engine.probe import Heard, Probe
 from antiphon.engine.shortlist import shortlist
-from antiphon.engine.telling import before_arguments, called, request_of, tool_line
+from antiphon.engine.telling import BETWEEN, before_arguments, called, request_of, tool_line
 from antiphon.engine.telling import spell as spell
 from antiphon.errors import RequestError
 
@@ -106,7 +106,8 @@ class Toolbox:
 
     def order(self, tool: Tool, messages: Sequence[Document]) -> CallOrder:
         prompt = before_arguments(tool.line, request_of(messages))
-        return CallOrder(prompt, f'{HEAD}start: " " call\ncall: {tool.rule}')
+        more = f'("{BETWEEN}" call){{0,{MOST_CALLS - 1}}} "\\n"' if self.parallel else ""
+        return CallOrder(prompt, f'{HEAD}start: " " call {more}\ncall: {tool.rule}')
 
     def _fresh(self, messages: Sequence[Document]) -> tuple[Tool, ...]:
         """The tools that were not called since the user spoke, where there are any: an agent that demands a call after
