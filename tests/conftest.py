@@ -1,12 +1,34 @@
-"""What holds for every test."""
+"""What holds for every test, and the embedded engine, which more than one room tries."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from tests.support.engine import Gateway, running
 
 # In CI the same examples every time: a change is judged by what it changed. Elsewhere new ones, to find the unforeseen.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session")
+def model_file() -> Path:
+    """From the cache that users have too; where it is missing, it is fetched (93 MB, once)."""
+    command = [sys.executable, "-m", "antiphon", "model", "fetch"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=os.environ)
+    return Path(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="session")
+def embedded(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
+    """The real engine with the real model, behind a real gateway: `antiphon serve` without settings."""
+    with running(tmp_path_factory.mktemp("embedded")) as gateway:
+        yield gateway

@@ -20,6 +20,8 @@ from tests.clients.cases import Cast
 
 Verdicts = dict[tuple[str, str], Any]  # by case and dialect
 Run = Callable[[str], Verdicts]  # runs a library's script, by its file name
+Seen = dict[str, Any]  # by case, in one dialect
+Ask = Callable[[str], Seen]
 
 PATHS = {
     "openai": "/openai/v1",
@@ -116,17 +118,30 @@ def find_address(lines: queue.Queue[str], log: Path) -> str:
     raise AssertionError(f"the gateway did not start:\n{seen}\n{log.read_text()}")
 
 
-def collect(command: list[str], gateway: str) -> Verdicts:
-    """Runs one library's script; every line it prints is a verdict."""
-    bases = json.dumps({dialect: gateway + path for dialect, path in PATHS.items()})
-    plain = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    done = subprocess.run([*command, bases], capture_output=True, text=True, timeout=PATIENCE, env=plain)
+def every_dialect(gateway: str) -> dict[str, str]:
+    return {dialect: gateway + path for dialect, path in PATHS.items()}
+
+
+def collect(command: list[str], bases: dict[str, str]) -> Verdicts:
+    """Runs one library's script with base URLs by dialect; every line it prints is a verdict."""
+    done = subprocess.run(
+        [*command, json.dumps(bases)], capture_output=True, text=True, timeout=PATIENCE, env=without_proxies()
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     verdicts: Verdicts = {}
     for line in done.stdout.splitlines():
         verdict = json.loads(line)
         verdicts[verdict["case"], verdict["dialect"]] = verdict["saw"]
     return verdicts
+
+
+def collect_plain(command: list[str], gateway: str) -> Seen:
+    """The same under the gateway's plain `/v1`, where newcomers begin."""
+    return {case: saw for (case, _), saw in collect(command, {"openai": f"{gateway}/v1"}).items()}
+
+
+def without_proxies() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
 def plain(saw: Any, dialect: str) -> Any:
