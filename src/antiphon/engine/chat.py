@@ -30,7 +30,7 @@ class ChatTurn:
         self._engine = engine
         self._document = document
         self._reply = reply
-        self._messages = plain(document["messages"])
+        self._messages = plain(document)
         self._toolbox = Toolbox.read(document)
         self._grammar = answer_grammar(document, self._messages)
         self._head: Document = {}

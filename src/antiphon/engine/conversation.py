@@ -11,8 +11,11 @@ Document = dict[str, Any]
 READABLE: Final = frozenset({"text", "refusal", "input_text", "output_text"})
 
 
-def plain(messages: list[Document]) -> list[Document]:
-    """Every message with its content as one string; the other keys stay."""
+def plain(document: Document) -> list[Document]:
+    """A request's messages, each with its content as one string; the other keys stay."""
+    if "audio" in (document.get("modalities") or ()):
+        raise RequestError("This model does not support the 'audio' modality, it writes text only.", param="modalities")
+    messages = document["messages"]
     return [{**message, "content": _text(message, position)} for position, message in enumerate(messages)]
 
 

@@ -32,6 +32,7 @@ PAGE: Final = "".join(
 )
 MOST_DESCRIPTION: Final = 200  # characters
 MOST_REQUEST: Final = 1000
+MOST_EARLIER: Final = 400
 MOST_RESULT: Final = 2000
 
 # How a call and its result are told. Of eight wordings this one led to the result in the answer most often, in 8 of 10
@@ -45,7 +46,7 @@ def tool_line(name: str, description: str, parameters: Document) -> str:
     """get_weather(city, unit): Get the current weather"""
     properties = parameters.get("properties")
     names = ", ".join(properties) if type(properties) is dict else ""
-    said = " ".join(description.split())[:MOST_DESCRIPTION].rstrip(". ")
+    said = one_line(description)[:MOST_DESCRIPTION].rstrip(". ")
     return f"{name}({names})" + (f": {said}" if said else "")
 
 
@@ -54,17 +55,31 @@ def before_request(line: str) -> str:
     return f"{PAGE}Tool: {line}\nRequest:"
 
 
-def before_arguments(line: str, request: str) -> str:
-    return f"{before_request(line)} {request}\nArguments:"
+def before_arguments(line: str, messages: Sequence[Document]) -> str:
+    """What was said before the request stands on a line of its own: joined to it, "And in London?" got Paris again."""
+    asked = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
+    earlier = one_line(" ".join(message["content"] for message in messages[:asked]))[-MOST_EARLIER:]
+    before = f"Before: {earlier}\n" if earlier else ""
+    return f"{PAGE}Tool: {line}\n{before}Request: {request_of(messages)}\nArguments:"
 
 
 def request_of(messages: Sequence[Document]) -> str:
-    """What the user wants, on one line: the last thing that was said by a user."""
-    said = [message["content"] for message in messages if message["role"] == "user" and message["content"].strip()]
-    text = " ".join(said[-1].split()) if said else ""
+    """What the user wants, on one line: the last thing that a user said, and what tools have answered to it since."""
+    said = ""
+    results: list[str] = []
+    for message in messages:
+        if message["role"] == "user" and message["content"].strip():
+            said, results = message["content"], []
+        elif message["role"] in ("tool", "function"):
+            results.append(f"Result: {message['content']}")
+    text = one_line(" ".join([said, *results]))
     if len(text) <= MOST_REQUEST:
         return text
     return text[: MOST_REQUEST // 2] + " … " + text[-MOST_REQUEST // 2 :]
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def spell(messages: Sequence[Document]) -> list[Words]:

@@ -105,7 +105,7 @@ class Toolbox:
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def order(self, tool: Tool, messages: Sequence[Document]) -> CallOrder:
-        prompt = before_arguments(tool.line, request_of(messages))
+        prompt = before_arguments(tool.line, messages)
         more = f'("{BETWEEN}" call){{0,{MOST_CALLS - 1}}} "\\n"' if self.parallel else ""
         return CallOrder(prompt, f'{HEAD}start: " " call {more}\ncall: {tool.rule}')
 

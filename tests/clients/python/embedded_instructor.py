@@ -5,37 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Literal
 
 import instructor
+from embedded_shapes import ADA, BOUGHT, MODEL, Order, Person, say
 from openai import OpenAI
 from pydantic import BaseModel
 from verdict import main
 
-MODEL = "smollm2-135m-instruct"
-ADA = [{"role": "user", "content": "Ada is 36 years old. Give her name and age."}]
-BOUGHT = [{"role": "user", "content": "Ada bought a book for 12.5 and a small lamp for 30. She has paid."}]
 SHORT = {"model": MODEL, "temperature": 0, "max_tokens": 60, "max_retries": 0}
-
-
-class Person(BaseModel):
-    name: str
-    age: int
-
-
-class Item(BaseModel):
-    label: str
-    price: float
-
-
-class Order(BaseModel):
-    """A purchase."""
-
-    customer: str
-    items: list[Item]
-    size: Literal["small", "large"]
-    paid: bool
-    note: str | None = None
 
 
 class GetWeather(BaseModel):
@@ -54,11 +31,11 @@ def typed(value):
 
 
 def person(client, mode):
-    return typed(client.chat(mode).create(messages=ADA, response_model=Person, **SHORT))
+    return typed(client.chat(mode).create(messages=say(ADA), response_model=Person, **SHORT))
 
 
 def tools(client):
-    order = {"messages": ADA, "response_model": Person, **SHORT}
+    order = {"messages": say(ADA), "response_model": Person, **SHORT}
     found, completion = client.chat(instructor.Mode.TOOLS).create_with_completion(**order)
     usage = completion.usage
     return [*typed(found), [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]]
@@ -70,7 +47,7 @@ def tools_strict(client):
 
 def json(client):
     """No limit of tokens: what a schema leaves open, the engine must bound."""
-    order = {"model": MODEL, "temperature": 0, "max_retries": 0, "messages": BOUGHT}
+    order = {"model": MODEL, "temperature": 0, "max_retries": 0, "messages": say(BOUGHT)}
     return typed(client.chat(instructor.Mode.JSON).create(response_model=Order, **order))
 
 
@@ -79,7 +56,7 @@ def json_schema(client):
 
 
 def partial(client):
-    parts = list(client.chat(instructor.Mode.TOOLS).create_partial(messages=ADA, response_model=Person, **SHORT))
+    parts = list(client.chat(instructor.Mode.TOOLS).create_partial(messages=say(ADA), response_model=Person, **SHORT))
     return [len(parts), *typed(parts[-1])]
 
 

@@ -4,41 +4,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Literal
 
+from embedded_shapes import ADA, BOUGHT, MODEL, Order, Person
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI, OpenAIEmbeddings
-from pydantic import BaseModel
 from verdict import main
 
-MODEL = "smollm2-135m-instruct"
 SUM = "What is 2+2?"
-ADA = "Ada is 36 years old. Give her name and age."
-BOUGHT = "Ada bought a book for 12.5 and a small lamp for 30. She has paid."
 WEATHER = "What is the weather in Paris?"
-
-
-class Person(BaseModel):
-    """Someone."""
-
-    name: str
-    age: int
-
-
-class Item(BaseModel):
-    label: str
-    price: float
-
-
-class Order(BaseModel):
-    """A purchase."""
-
-    customer: str
-    items: list[Item]
-    size: Literal["small", "large"]
-    paid: bool
-    note: str | None = None
 
 
 @tool

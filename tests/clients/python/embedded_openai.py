@@ -5,40 +5,17 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Literal
 
 import openai
+from embedded_shapes import ADA, BOUGHT, MODEL, Order, Person, say
 from openai import OpenAI
 from pydantic import BaseModel
 from verdict import main
 
-MODEL = "smollm2-135m-instruct"
 SUM = [{"role": "user", "content": "What is 2+2?"}]
-ADA = [{"role": "user", "content": "Ada is 36 years old. Give her name and age."}]
-BOUGHT = [{"role": "user", "content": "Ada bought a book for 12.5 and a small lamp for 30. She has paid."}]
 WEATHER = [{"role": "user", "content": "What is the weather in Paris?"}]
 SHORT = {"model": MODEL, "temperature": 0, "max_tokens": 60}
 USAGE = {"include_usage": True}
-
-
-class Person(BaseModel):
-    name: str
-    age: int
-
-
-class Item(BaseModel):
-    label: str
-    price: float
-
-
-class Order(BaseModel):
-    """A purchase."""
-
-    customer: str
-    items: list[Item]
-    size: Literal["small", "large"]
-    paid: bool
-    note: str | None = None
 
 
 class GetWeather(BaseModel):
@@ -92,18 +69,18 @@ def helper(client):
 
 
 def parse(client):
-    answer = client.plain.chat.completions.parse(messages=ADA, response_format=Person, **SHORT)
+    answer = client.plain.chat.completions.parse(messages=say(ADA), response_format=Person, **SHORT)
     return typed(answer.choices[0].message.parsed)
 
 
 def parse_nested(client):
     """No limit of tokens: what a schema leaves open, the engine must bound."""
-    order = {"model": MODEL, "temperature": 0, "messages": BOUGHT, "response_format": Order}
+    order = {"model": MODEL, "temperature": 0, "messages": say(BOUGHT), "response_format": Order}
     return typed(client.plain.chat.completions.parse(**order).choices[0].message.parsed)
 
 
 def helper_parse(client):
-    with client.plain.chat.completions.stream(messages=ADA, response_format=Person, **SHORT) as events:
+    with client.plain.chat.completions.stream(messages=say(ADA), response_format=Person, **SHORT) as events:
         return typed(events.get_final_completion().choices[0].message.parsed)
 
 

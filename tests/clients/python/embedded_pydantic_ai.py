@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Literal
 
+from embedded_shapes import ADA, BOUGHT, MODEL, Order, Person
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, UsageLimits
@@ -13,32 +13,9 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from verdict import main
 
-MODEL = "smollm2-135m-instruct"
 SUM = "What is 2+2?"
-ADA = "Ada is 36 years old. Give her name and age."
-BOUGHT = "Ada bought a book for 12.5 and a small lamp for 30. She has paid."
 WEATHER = "What is the weather in Paris?"
 LIMITS = UsageLimits(request_limit=5)
-
-
-class Person(BaseModel):
-    name: str
-    age: int
-
-
-class Item(BaseModel):
-    label: str
-    price: float
-
-
-class Order(BaseModel):
-    """A purchase."""
-
-    customer: str
-    items: list[Item]
-    size: Literal["small", "large"]
-    paid: bool
-    note: str | None = None
 
 
 class Report(BaseModel):
