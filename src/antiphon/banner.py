@@ -19,7 +19,7 @@ def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str
     workers = "1 worker" if server.workers == 1 else f"{server.workers} workers"
     lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
     if engine is not None:
-        lines.append(f"  {'engine':9}  {settings.engine.name}, {_state(engine)}")
+        lines.append(f"  {'engine':9}  {settings.engine.name}, {engine}")
     for position, route in enumerate(settings.routes):
         lines.append(f"  {'routes' if position == 0 else '':9}  {_route(route)}")
     lines.append(f"  {'try':9}  {_curl(settings, sock)}")
@@ -30,10 +30,6 @@ def _how(settings: Settings, engine: State | None) -> str:
     if engine is None or engine.status == "ready" or not settings.rests_on_engine:
         return "is ready."
     return "is running, but cannot answer without its engine."
-
-
-def _state(engine: State) -> str:
-    return engine.status if engine.reason is None else f"{engine.status}: {engine.reason}"
 
 
 def _where(server: ServerSettings, sock: socket.socket) -> str:

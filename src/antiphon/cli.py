@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
@@ -90,6 +92,8 @@ def path_of_model(environ: Mapping[str, str]) -> int:
 def fetch(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     from antiphon.supply.fetch import fetch_model, fetch_openmp  # noqa: PLC0415 (30 ms that serving can do without)
 
+    if options.report and os.getsid(0) == os.getpid():  # the engine's host runs it so, in a session of its own
+        threading.Thread(target=end_with_parent, daemon=True).start()
     show = show_on(sys.stderr, environ)
     try:
         brought = None if options.only == "model" else fetch_openmp(environ, show)
@@ -105,6 +109,13 @@ def fetch(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if brought is not None:
         print(brought)
     return 0
+
+
+def end_with_parent() -> None:
+    """The host keeps our stdin open: neither this process nor the uv or pip that it started may outlive it."""
+    while sys.stdin.buffer.read(1):
+        pass
+    os.killpg(0, signal.SIGKILL)
 
 
 def summarize(settings: Settings) -> str:

@@ -21,7 +21,8 @@ BACKOFF = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Place:
     what: str  # in messages
     become: Callable[[int], None]  # in the child; given the pipe on which it says once that it is ready
-    patience: float  # seconds to end after SIGTERM
+    patience: float  # seconds to end after being asked to
+    asks: int = signal.SIGTERM  # the signal that asks it to end
     pid: int = 0
     born: float = 0.0
     deaths: int = 0  # in a row
@@ -79,11 +80,11 @@ class Place:
         return f"{self.what} {pid} {how}; another starts in {delay:g} s"
 
     def end(self) -> None:
-        """SIGTERM; asked again when patience is over, SIGKILL."""
+        """Asks it to; asked again when patience is over, SIGKILL."""
         now = time.monotonic()
         if self.ending is None:
             self.ending = now + self.patience
-            self.signal(signal.SIGTERM)
+            self.signal(self.asks)
         elif now > self.ending:
             self.signal(signal.SIGKILL)
 

@@ -13,7 +13,6 @@ import secrets
 import select
 import signal
 import socket
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -23,30 +22,32 @@ from typing import Protocol
 from antiphon import wiring, worker
 from antiphon.banner import banner
 from antiphon.engine import state
-from antiphon.engine.options import EngineOptions
+from antiphon.engine.options import END, EngineOptions
 from antiphon.listen import open_sockets, remove_socket
 from antiphon.log import put
 from antiphon.place import Place
 from antiphon.settings import Settings
+from antiphon.settings.model import Address
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
+LONGEST_PLACE = 60  # bytes: with our own names it stays below the 108 of a socket's address
 TICK = 0.05  # seconds between looks at the engine, while the banner waits for it
 
 
 class Host(Protocol):
     """The engine's host: tells on `told` when the engine has settled, ends when `life` does."""
 
-    def __call__(self, options: EngineOptions, *, told: int, life: int) -> None: ...
+    def __call__(self, options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None: ...
 
 
-def run_host(options: EngineOptions, *, told: int, life: int) -> None:
+def run_host(options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None:
     """Imported in the host's own process: the supervisor and its workers do without the 10 MB that it needs."""
     from antiphon.engine import host  # noqa: PLC0415
 
-    host.run(options, told=told, life=life)
+    host.run(options, listener, told=told, life=life)
 
 
 def run(settings: Settings, host: Host = run_host) -> int:
@@ -59,8 +60,13 @@ def run(settings: Settings, host: Host = run_host) -> int:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
         return 1
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    with tempfile.TemporaryDirectory(prefix="antiphon-", ignore_cleanup_errors=True) as room:
+    with tempfile.TemporaryDirectory(prefix="antiphon-", dir=room_for_sockets(), ignore_cleanup_errors=True) as room:
         return Supervisor(settings, sockets, room, host).run()
+
+
+def room_for_sockets() -> str | None:
+    """None: the usual place for temporary files, unless its name is too long for a socket's."""
+    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > LONGEST_PLACE else None  # noqa: S108
 
 
 def raise_descriptor_limit() -> None:
@@ -83,6 +89,7 @@ class Supervisor:
     status: int = 0  # with which the command will exit
     _born: int = 0
     _life: tuple[int, int] = (-1, -1)
+    _own: list[socket.socket] = field(default_factory=list)  # the engine's: as the public ones, they outlive its host
     _announce_by: float | None = None  # when the banner comes, whatever the engine does; None: it has come
 
     def run(self) -> int:
@@ -113,7 +120,9 @@ class Supervisor:
         drain = self.settings.server.drain + 5.0
         self.workers = [Place("worker", partial(self._become_worker, mine), drain) for mine in self.sockets]
         if self.engine is not None:
-            self.hosts = [Place("engine host", partial(self._become_host, self.engine), HOST_PATIENCE)]
+            listener = open_sockets(Address("", 0, unix=self.engine.socket), 1)[0][0]
+            self._own = [listener]
+            self.hosts = [Place("engine host", partial(self._become_host, self.engine, listener), HOST_PATIENCE, END)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
 
     def _places(self) -> list[Place]:
@@ -135,7 +144,7 @@ class Supervisor:
             return
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
-        print(banner(self.settings, self.sockets[0][0], engine), flush=True)
+        put(1, banner(self.settings, self.sockets[0][0], engine).encode().splitlines())
 
     def _settled(self) -> bool:
         """The engine is ready, or will not be soon: its host has told so, or is dead."""
@@ -218,9 +227,9 @@ class Supervisor:
         self._become(sockets)
         worker.run(self.settings, sockets, self.room, self.engine, born=self._born, ready=told, life=self._life[0])
 
-    def _become_host(self, engine: EngineOptions, told: int) -> None:
-        self._become([])
-        self.host(engine, told=told, life=self._life[0])
+    def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
+        self._become([listener])
+        self.host(engine, listener, told=told, life=self._life[0])
 
     def _become(self, sockets: list[socket.socket]) -> None:
         """What holds for every child; `sockets` are its own, the others must not be kept open by it."""
@@ -228,7 +237,7 @@ class Supervisor:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
         os.close(self._life[1])
-        for others in self.sockets:
+        for others in (*self.sockets, self._own):
             for sock in others:
                 if sock not in sockets:
                     sock.close()
@@ -236,4 +245,4 @@ class Supervisor:
 
 def _say(line: str) -> None:
     """On stderr, unless nobody reads it: the supervisor must not wait for that."""
-    put(sys.stderr.fileno(), [line.encode()])
+    put(2, [line.encode()])

@@ -147,7 +147,7 @@ def _health(
         if engine is None:
             return {}
         found = state.read(engine.state)
-        named: Document = {"engine": f"{found.status}: {found.reason}" if found.reason else found.status}
+        named: Document = {"engine": str(found)}
         if found.status == "ready" or not settings.rests_on_engine:
             return named
         return {"reason": f"engine: {found.reason or found.status}", **named}

@@ -113,7 +113,7 @@ async def test_one_request_with_many_choices_does_not_keep_others_out() -> None:
 
 async def test_while_the_engine_is_down_nobody_is_served_and_everybody_waits() -> None:
     line = opened()
-    line.close()
+    line.close("It crashed.")
     waiting = Guest(line)
     await settle()
     assert not waiting.served.is_set()
@@ -124,11 +124,18 @@ async def test_while_the_engine_is_down_nobody_is_served_and_everybody_waits() -
     await waiting.task
 
 
+async def test_who_waits_too_long_for_an_engine_is_told_what_it_is_doing_not_that_it_is_busy() -> None:
+    line = Line(slots=1, length=8, patience=0.05)
+    with pytest.raises(OverloadError, match="starting") as refused:
+        await Guest(line).task
+    assert (refused.value.status, refused.value.code) == (503, "engine_unavailable")
+
+
 async def test_who_stands_in_line_when_the_engine_dies_is_served_by_the_next_one() -> None:
     line = opened()
     first, second = Guest(line), Guest(line)
     await settle()
-    line.close()
+    line.close("It crashed.")
     first.leave.set()
     await settle()
     assert not second.served.is_set()

@@ -106,7 +106,7 @@ def test_a_stream_of_calls_adds_up_to_the_whole_call(client: OpenAI) -> None:
         )
     )
     deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
-    calls = [call for delta in deltas for call in delta.tool_calls or ()]
+    calls: list[Any] = [call for delta in deltas for call in delta.tool_calls or ()]
     assert (calls[0].function.name, calls[0].type, calls[0].index) == ("get_weather", "function", 0)
     assert [call.id for call in calls[1:]] == [None] * (len(calls) - 1)
     assert len(calls) > 3  # piece by piece

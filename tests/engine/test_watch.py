@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.support.engine import Gateway, running, until
+from tests.support.engine import Gateway, descendants, running, until
 
 CHAT = "/v1/chat/completions"
 SETTINGS = """
@@ -105,6 +105,29 @@ def test_an_engine_without_progress_is_killed_and_comes_back(fragile: Gateway) -
     assert answers(fragile)
     assert fragile.native() != native
     assert "made no progress for 2 s" in fragile.stderr
+
+
+def test_a_second_crash_while_it_loads_is_no_reason_to_give_up(fragile: Gateway) -> None:
+    assert answers(fragile)
+    os.kill(fragile.native(), signal.SIGKILL)
+    time.sleep(0.2)  # its successor takes half a second to load
+    os.kill(fragile.native(), signal.SIGKILL)
+    waiting = Streaming(fragile, max_tokens=1)
+    assert waiting.end()[-1] == "[DONE]"
+    assert waiting.status == 200
+
+
+def test_megabytes_are_refused_before_the_engine_hears_of_them(fragile: Gateway) -> None:
+    native = fragile.native()
+    for path, key, value in (
+        (CHAT, "messages", [{"role": "user", "content": "a" * 5_000_000}]),
+        ("/v1/completions", "prompt", " " * 5_000_000),
+        ("/v1/embeddings", "input", ["short", "hello world " * 400_000]),
+    ):
+        refused = httpx2.post(fragile.url + path, json={"model": "m", key: value}, timeout=60)
+        assert refused.status_code == 400
+        assert refused.json()["error"]["code"] == "context_length_exceeded"
+    assert fragile.native() == native
 
 
 def test_an_idle_engine_is_not_taken_for_a_hanging_one(fragile: Gateway) -> None:
@@ -217,6 +240,38 @@ targets = [{{ upstream = "scripted" }}]
         health = until(lambda: found if "corrupt" in (found := httpx2.get(gateway.url + "/readyz")).text else None)
         assert health.status_code == 200
         assert httpx2.post(gateway.url + CHAT, json=story(model="other")).status_code == 200
+
+
+def test_a_model_put_in_its_place_is_found_without_a_restart(model_file: Path, tmp_path: Path) -> None:
+    model = corrupt(tmp_path)
+    with running(tmp_path, f"[engine]\nmodel = {json.dumps(str(model))}\n") as gateway:
+        assert not ready(gateway)
+        draft = tmp_path / "draft"
+        draft.symlink_to(model_file)
+        draft.replace(model)
+        until(lambda: ready(gateway), 20)
+        assert answers(gateway)
+        assert "ready again" in gateway.stderr
+
+
+def test_sigterm_to_every_process_drains(model_file: Path, tmp_path: Path) -> None:
+    """As systemd does it: the workers finish their answers, and the engine outlives them."""
+    with running(tmp_path) as gateway:
+        stream = Streaming(gateway, max_tokens=60)
+        assert stream.begun.wait(30)
+        for pid in [gateway.pid, *descendants(gateway.pid)]:
+            os.kill(pid, signal.SIGTERM)
+        *_, last, done = stream.end()
+        assert done == "[DONE]"
+        assert last["choices"][0]["finish_reason"] in ("stop", "length")
+
+
+def test_files_of_the_current_directory_are_not_run(model_file: Path, tmp_path: Path) -> None:
+    for name in ("xllamacpp", "msgspec", "antiphon"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('taken from the current directory')\n")
+    with running(tmp_path) as gateway:  # its current directory
+        assert answers(gateway)
+        assert "current directory" not in gateway.stderr
 
 
 def test_nothing_is_left_when_the_gateway_ends(model_file: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """`antiphon serve` with a stand-in for the engine's host: the scripted upstream, on the engine's socket.
 
 It does what it is told, line by line, on the pipe that STAND_IN names: `ready`, `unavailable REASON`, `continue` (with
-the answers that wait), `stubborn` (SIGTERM is not heard). It begins with "starting", like the real one.
+the answers that wait), `stubborn` (the signal that ends it is not heard). It begins with "starting", like the real one.
 
 usage: STAND_IN=PIPE python -m tests.support.stand_in FILE
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
 from antiphon import supervisor
 from antiphon.engine import state
-from antiphon.engine.options import EngineOptions
+from antiphon.engine.options import END, EngineOptions
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Received, Script, ScriptedUpstream, json_answer, sse, wait
@@ -44,15 +45,17 @@ class Control:
         os.close(self._pipe)
 
 
-def run(options: EngineOptions, *, told: int, life: int) -> None:
-    Path(options.socket).unlink(missing_ok=True)  # left by one that was killed
+def run(options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None:
+    listener.close()  # the scripted upstream opens its own, at the same place
+    Path(options.socket).unlink(missing_ok=True)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     asyncio.run(_serve(options, told, life))
 
 
 async def _serve(options: EngineOptions, told: int, life: int) -> None:
     loop = asyncio.get_running_loop()
     stopping, going_on = asyncio.Event(), asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    loop.add_signal_handler(END, stopping.set)
     loop.add_reader(life, stopping.set)
 
     def answer(request: Received) -> Script:
@@ -72,8 +75,8 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
         elif word == "continue":
             going_on.set()
         elif word == "stubborn":
-            loop.remove_signal_handler(signal.SIGTERM)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            loop.remove_signal_handler(END)
+            signal.signal(END, signal.SIG_IGN)
             os.write(2, b"stubborn now\n")
 
     upstream = ScriptedUpstream(answer)

@@ -113,8 +113,15 @@ def read_failure(document: object, status: int | None = None, secrets: Iterable[
         return UpstreamError(message, status=kept, type=kind, code=code, param=param)
     outward = _outward(told or 502, from_http=told == status)
     if outward >= 500:
-        return UpstreamError(message, status=outward, code="timeout" if outward == 504 else "upstream_error")
+        return UpstreamError(message, status=outward, code=_code_of_failure(outward, code))
     return _blame(error, message, outward, secrets)
+
+
+def _code_of_failure(status: int, code: Any) -> str:
+    """Ours, but for what the embedded engine's host says of its engine."""
+    if isinstance(code, str) and code.startswith("engine_"):
+        return code[:64]
+    return "timeout" if status == 504 else "upstream_error"
 
 
 def _blame(error: Document, message: str, status: int, secrets: Iterable[str]) -> UpstreamError:

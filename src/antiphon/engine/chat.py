@@ -37,6 +37,7 @@ class ChatTurn:
 
     async def run(self) -> None:
         engine, words = self._engine, spell(self._messages)
+        engine.check_size((text for _, text in words), param="messages", what="messages")
         async with engine.line.place() as ticket:
             prompt = await engine.prepare(ticket, lambda native: engine.template.tokens(native, words))
             engine.check_length(len(prompt), param="messages", what="messages")
@@ -62,7 +63,7 @@ class ChatTurn:
 
     async def _speak(self, choice: Choice, prompt: list[int], order: Document, native: NativeClient) -> End:
         document = self._document
-        most = budget(document, len(prompt), self._engine.options.context)
+        most = budget(document, len(prompt), self._engine.context)
         wanted = (document.get("top_logprobs") or 0) if document.get("logprobs") is True else None
         async with aclosing(generate(native, prompt, most, order, top_logprobs=wanted)) as items:
             async for item in items:

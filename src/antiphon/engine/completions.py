@@ -34,6 +34,9 @@ class CompletionTurn:
     async def run(self) -> None:
         document, engine = self._document, self._engine
         _refuse(document)
+        for prompt in _prompts(document.get("prompt")):
+            if isinstance(prompt, str):
+                engine.check_size([prompt], param="prompt", what="prompt")
         n = document.get("n") or 1
         async with engine.line.place() as ticket:
             prompts = await engine.prepare(ticket, self._prompts)
@@ -63,7 +66,7 @@ class CompletionTurn:
     async def _choice(self, place: int, index: int, prompt: list[int], echo: str, native: NativeClient) -> End:
         document = self._document
         asked = document if document.get("max_tokens") is not None else {**document, "max_tokens": USUAL_TOKENS}
-        most = budget(asked, len(prompt), self._engine.options.context)
+        most = budget(asked, len(prompt), self._engine.context)
         order = sampling(document, index)
         async with aclosing(generate(native, prompt, most, order, top_logprobs=document.get("logprobs"))) as items:
             async for item in items:

@@ -12,9 +12,9 @@ import struct
 from typing import Any
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.keeper import BATCH
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import send
+from antiphon.engine.starter import BATCH
 from antiphon.engine.template import Template
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
@@ -24,6 +24,9 @@ Document = dict[str, Any]
 
 async def embed(engine: Engine, document: Document, exchange: Exchange) -> None:
     inputs = _inputs(document["input"])
+    for item in inputs:
+        if isinstance(item, str):
+            engine.check_size([item], param="input", what="input")
     async with engine.line.place() as ticket:
         texts = await engine.prepare(ticket, lambda native: _tokens(engine.template, native, inputs))
         for tokens in texts:
@@ -64,8 +67,7 @@ async def _vector(native: NativeClient, tokens: list[int]) -> list[float]:
     windows = [tokens[start : start + BATCH] for start in range(0, len(tokens), BATCH)]
     total: list[float] = []
     for window in windows:  # one after another: the slot is one
-        answer = await native.ask("/v1/embeddings", {"input": window})
-        vector = answer["data"][0]["embedding"]
+        vector = await native.embed(window)
         total = [a + b * len(window) for a, b in zip(total or [0.0] * len(vector), vector, strict=True)]
     return _unit(total)
 

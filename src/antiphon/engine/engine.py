@@ -6,18 +6,19 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from antiphon.engine.keeper import BATCH, Keeper
+from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line, Ticket
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.sampling import DEFAULTS
+from antiphon.engine.starter import BATCH, Running
 from antiphon.engine.template import Template
 from antiphon.errors import RequestError
 
@@ -25,6 +26,7 @@ Document = dict[str, Any]
 Found = TypeVar("Found")
 MOMENT: Final = 0.01  # seconds
 MOMENTS: Final = 100
+LONGEST_TOKEN: Final = 32  # characters: no text has so few tokens
 REVISION: Final = 1  # of how we spell tools and read answers: raised when the same request may be answered differently
 
 
@@ -36,23 +38,33 @@ class Engine:
     template: Template = field(default_factory=Template)
 
     @property
-    def native(self) -> NativeClient:
+    def _running(self) -> Running:
         """The engine that runs now. One that has just died is as lost as one that dies in a moment."""
-        if self.keeper.client is None:
+        if self.keeper.running is None:
             raise EngineLost(unreached=True)
-        return self.keeper.client
+        return self.keeper.running
+
+    @property
+    def native(self) -> NativeClient:
+        return self._running.client
+
+    @property
+    def context(self) -> int:
+        return self._running.context
 
     async def prepare(self, ticket: Ticket, ask: Callable[[NativeClient], Awaitable[Found]]) -> Found:
-        """What a request needs to know before it holds a slot. Until then it waits for the next engine if one dies."""
+        """What a request needs to know before it holds a slot. If the engine dies meanwhile, the next one is asked."""
+        again = False
         while True:
             await self.line.up(ticket)
             native = self.native
             try:
                 return await ask(native)
-            except EngineLost:
+            except EngineLost as lost:
                 await self._mourn(native)
-                if asyncio.get_running_loop().time() > ticket.deadline:
+                if not lost.unreached and again:  # an engine may have died of this very question
                     raise
+                again = again or not lost.unreached
 
     async def in_slot(self, ticket: Ticket, work: Callable[[NativeClient], Awaitable[Found]]) -> Found:
         """Work that holds a slot. Only what reached no engine, because that had just died, waits for the next one: what
@@ -70,7 +82,7 @@ class Engine:
     async def _mourn(self, native: NativeClient) -> None:
         """Until the engine's end has been noticed everywhere, so that its slots are not given to the next in line."""
         for _ in range(MOMENTS):
-            if self.keeper.client is not native:
+            if self.keeper.running is None or self.keeper.running.client is not native:
                 return
             await asyncio.sleep(MOMENT)
 
@@ -81,26 +93,34 @@ class Engine:
             "object": kind,
             "created": int(time.time()),
             "model": self.options.name,
-            "system_fingerprint": fingerprint(self.options, self.keeper.digest),
+            "system_fingerprint": fingerprint(self.options.context, self._running.digest),
         }
 
+    def check_size(self, texts: Iterable[str], *, param: str, what: str) -> None:
+        """Before anything is tokenised: megabytes would keep the engine busy for seconds, and make it grow."""
+        if sum(len(text) for text in texts) > LONGEST_TOKEN * self.options.context:
+            raise _too_long(self.options.context, "more than that", param, what)
+
     def check_length(self, tokens: int, *, param: str, what: str) -> None:
-        context = self.options.context
-        if tokens >= context:
-            raise RequestError(
-                f"This model's maximum context length is {context} tokens. However, your {what} resulted in {tokens} "
-                f"tokens. Please reduce the length of the {what}.",
-                param=param,
-                code="context_length_exceeded",
-            )
+        if tokens >= self.context:
+            raise _too_long(self.context, f"{tokens} tokens", param, what)
 
 
-def fingerprint(options: EngineOptions, digest: str) -> str:
+def _too_long(context: int, found: str, param: str, what: str) -> RequestError:
+    return RequestError(
+        f"This model's maximum context length is {context} tokens. However, your {what} resulted in {found}. "
+        f"Please reduce the length of the {what}.",
+        param=param,
+        code="context_length_exceeded",
+    )
+
+
+def fingerprint(context: int, digest: str) -> str:
     """Changes exactly when the same request may be answered differently: engine, model file, what shapes sampling.
     The number of threads and of slots is not of that kind; the context is, because it ends answers."""
     try:
         engine = version("xllamacpp")
     except PackageNotFoundError:
         engine = "none"
-    parts = [engine, digest, options.context, BATCH, DEFAULTS, REVISION]
+    parts = [engine, digest, context, BATCH, DEFAULTS, REVISION]
     return "fp_" + hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:10]

@@ -7,7 +7,6 @@ import hmac
 import os
 import signal
 import socket
-import sys
 from functools import partial
 from typing import Any, Final
 
@@ -21,31 +20,34 @@ from antiphon.engine.engine import Engine
 from antiphon.engine.journal import Journal, journal_path
 from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line
-from antiphon.engine.options import EngineOptions
+from antiphon.engine.options import END, EngineOptions
 from antiphon.engine.reply import JSON, encode, fail, reply_to
+from antiphon.engine.starter import Starter
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.http.server import Exchange, Limits, Request, Server
 from antiphon.log import put
 
 Document = dict[str, Any]
 LARGEST: Final = 64 * 1024 * 1024  # bytes of a request: the workers have bounded it already
-BACKLOG: Final = 1024
 
 
-def run(options: EngineOptions, *, told: int, life: int) -> None:
+def run(options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None:
     """`told`: a pipe to say once that the engine is settled; `life`: a pipe whose end means: the supervisor is gone."""
-    uvloop.run(_serve(options, told, life))
+    uvloop.run(_serve(options, listener, told, life))
 
 
-async def _serve(options: EngineOptions, told: int, life: int) -> None:
+async def _serve(options: EngineOptions, listener: socket.socket, told: int, life: int) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    # SIGTERM sent to all processes (systemd does) means: drain. The workers' last answers need the engine, so it ends
+    # when the supervisor says so, by a signal of its own.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    loop.add_signal_handler(END, stopping.set)
     loop.add_reader(life, stopping.set)
     host = Host(options)
     limits = Limits(max_body=LARGEST, keepalive=3600.0, write_timeout=3600.0)
     server = Server(host.handle, limits, render_fault)
-    await server.start([_listen(options.socket)], None)
+    await server.start([listener], None)
     keeping = loop.create_task(host.keeper.run())
     settling = loop.create_task(host.keeper.settled.wait())
     settling.add_done_callback(lambda _: _tell(told))
@@ -68,7 +70,8 @@ class Host:
         self._options = options
         self._key = b"Bearer " + options.key.encode()
         line = Line(options.slots, options.queue, options.queue_timeout)
-        self.keeper = Keeper(options, line, Journal(journal_path(os.environ)), os.environ, _say)
+        starter = Starter(options, Journal(journal_path(os.environ)), os.environ)
+        self.keeper = Keeper(options, line, starter, _say)
         self._engine = Engine(options, line, self.keeper)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -122,18 +125,6 @@ def _decode(request: Request) -> Document:
     return document
 
 
-def _listen(path: str) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        os.unlink(path)  # of a host that died
-    except FileNotFoundError:
-        pass
-    sock.bind(path)
-    sock.listen(BACKLOG)
-    sock.setblocking(False)
-    return sock
-
-
 def _tell(told: int) -> None:
     try:
         os.write(told, b"1")
@@ -142,4 +133,4 @@ def _tell(told: int) -> None:
 
 
 def _say(line: str) -> None:
-    put(sys.stderr.fileno(), [line.encode()])
+    put(2, [line.encode()])

@@ -38,6 +38,7 @@ class Line:
         self._waiting: OrderedDict[Ticket, deque[asyncio.Future[None]]] = OrderedDict()
         self._up = asyncio.Event()
         self._fault: str | None = None
+        self._reason = "The embedded engine is starting."  # while it is not up
         self._held = USUAL  # seconds, a moving mean
 
     @asynccontextmanager
@@ -56,10 +57,13 @@ class Line:
 
     async def up(self, ticket: Ticket) -> None:
         """Waits until there is an engine to talk to."""
-        if not self._up.is_set():
-            await self._wait(self._up.wait(), ticket)
-            if self._fault is not None:
-                raise unavailable(self._fault)
+        try:
+            async with asyncio.timeout_at(ticket.deadline):
+                await self._up.wait()
+        except TimeoutError:
+            raise unavailable(self._reason, retry_after=5) from None
+        if self._fault is not None:
+            raise unavailable(self._fault)
 
     @asynccontextmanager
     async def slot(self, ticket: Ticket) -> AsyncIterator[None]:
@@ -85,8 +89,9 @@ class Line:
         self._up.set()
         self._grant()
 
-    def close(self) -> None:
+    def close(self, reason: str) -> None:
         """The engine is gone for a moment: nobody is granted a slot until it is back."""
+        self._reason = reason
         self._up.clear()
 
     def fail(self, reason: str) -> None:
@@ -99,13 +104,13 @@ class Line:
                     future.set_exception(unavailable(reason))
         self._waiting.clear()
 
-    async def _wait(self, awaitable: asyncio.Future[None] | object, ticket: Ticket) -> None:
+    async def _wait(self, granted: asyncio.Future[None], ticket: Ticket) -> None:
         """A request that has been served once has begun to answer: its further choices wait as long as it takes."""
         try:
             async with asyncio.timeout_at(None if ticket.served else ticket.deadline):
-                await awaitable  # type: ignore[misc]
+                await granted
         except TimeoutError:
-            raise self._busy() from None
+            raise (self._busy() if self._up.is_set() else unavailable(self._reason, retry_after=5)) from None
 
     def _grant(self) -> None:
         while self._free and self._waiting and self._up.is_set() and self._fault is None:
@@ -134,7 +139,7 @@ class Line:
         ahead = sum(len(futures) for futures in self._waiting.values()) + 1
         wait = min(LONGEST_ADVICE, max(1, math.ceil(ahead * self._held / self._slots)))
         return OverloadError(
-            f"The embedded engine is busy: all {self._slots} slots are taken and too many requests wait. "
+            f"The embedded engine is busy: every slot is taken ({self._slots}), and too many requests wait. "
             f"Please try again in {wait} s.",
             status=429,
             type="requests",
@@ -143,5 +148,5 @@ class Line:
         )
 
 
-def unavailable(reason: str) -> OverloadError:
-    return OverloadError(reason, code="engine_unavailable", retry_after=30)
+def unavailable(reason: str, retry_after: int = 30) -> OverloadError:
+    return OverloadError(reason, code="engine_unavailable", retry_after=retry_after)

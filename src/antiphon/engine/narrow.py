@@ -2,15 +2,18 @@
 
 A small model rambles in whatever is unbounded: it writes on in a string, adds items and keys, descends into a recursive
 type. So strings, arrays, open objects and numbers get bounds, references are written out (a recursive one a few times),
-and what this engine cannot hold is left out where it is optional. A schema that cannot be narrowed safely raises
-Wide, and the caller keeps it as it is.
+and what the engine cannot hold is left out where it is optional. A schema that cannot be narrowed safely raises Wide,
+and the caller keeps it as it is.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from antiphon.engine.readable import UNHELD, fault_of
 
 Schema = dict[str, Any]
 
@@ -23,9 +26,13 @@ MOST_NODES: Final = 5000
 LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
 FINEST: Final = 1e-6
 
-# How a free text begins: after a quote that it did not expect, a small model goes on with what ends things.
-BEGINNING: Final = r"^[^\s\x00-\x1f\x7f\"\\,;:){}\]]"
-TEXT: Final[Schema] = {"type": "string", "pattern": BEGINNING, "maxLength": MOST_TEXT}
+# How a free text begins. After a quote that it did not expect, as before an order's number, a small model goes on with
+# what ends things, or with a dot; a path may begin with one.
+BEGINNING: Final = r"^[^\s\x00-\x1f\x7f\"\\,;:){}\].]"
+PATH_BEGINNING: Final = BEGINNING.replace(".]", "]")
+PATHS: Final = re.compile("path|file|dir|folder|cwd|glob|pattern|extension", re.IGNORECASE)
+NAME: Final = r"^[A-Za-z][A-Za-z0-9_ -]{0,23}$"  # of a key that the schema leaves open
+TEXT: Final[Schema] = {"type": "string", "maxLength": MOST_TEXT, "pattern": BEGINNING}
 REAL: Final[Schema] = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
 SCALAR: Final[Schema] = {"anyOf": [TEXT, REAL, {"type": "boolean"}, {"type": "null"}]}
 
@@ -52,16 +59,21 @@ class Wide(Exception):
     """This schema cannot be made smaller with safety."""
 
 
-def narrow(schema: Schema) -> Schema:
-    narrowed = Narrowing(schema).value(schema, ())
+def narrow(schema: Schema, *, is_sound: bool = True) -> Schema:
+    """`is_sound`: LLGuidance takes the schema, and so has seen that the branches of each `oneOf` exclude each other."""
+    try:
+        narrowed = Narrowing(schema, is_sound).value(schema, ())
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        raise Wide from None  # malformed, which LLGuidance tells better
     if narrowed is None:
         raise Wide
     return narrowed
 
 
 class Narrowing:
-    def __init__(self, root: Schema) -> None:
+    def __init__(self, root: Schema, is_sound: bool) -> None:
         self.root = root
+        self.is_sound = is_sound
         self.nodes = 0
 
     def value(self, schema: Any, within: tuple[str, ...]) -> Schema | None:
@@ -69,7 +81,7 @@ class Narrowing:
         self.nodes += 1
         if self.nodes > MOST_NODES:
             raise Wide
-        if schema is False:
+        if schema is False or (schema is not True and UNHELD & schema.keys()):
             return None
         if schema is True or not MEANING & schema.keys():
             return SCALAR
@@ -79,13 +91,15 @@ class Narrowing:
             return self.value(self.merged(schema), within)
         for word in ("anyOf", "oneOf"):
             if word in schema:
+                if word == "oneOf" and not self.is_sound:
+                    raise Wide
                 return self.union([self.joined(schema, word, branch) for branch in schema[word]], within)
         if "enum" in schema or "const" in schema:
             return {key: schema[key] for key in schema if key in MEANING}
         return self.typed(schema, within)
 
     def typed(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
-        kind = schema.get("type") or next(name for name, words in KEYWORDS.items() if words & schema.keys())
+        kind = schema.get("type") or next((name for name, words in KEYWORDS.items() if words & schema.keys()), None)
         if type(kind) is list:
             return self.union([{**schema, "type": one} for one in kind], within)
         if kind == "object":
@@ -109,7 +123,8 @@ class Narrowing:
     def target(self, schema: Schema) -> Any:
         """What a local reference points to: `#`, or a pointer from the root."""
         pointer = schema["$ref"]
-        if MEANING & schema.keys() != {"$ref"} or not pointer.startswith("#") or pointer[1:2] not in ("", "/"):
+        is_alone = (MEANING | UNHELD) & schema.keys() == {"$ref"}
+        if not is_alone or not re.match("#(/|$)", pointer):
             raise Wide
         found: Any = self.root
         for step in pointer[2:].split("/") if len(pointer) > 1 else ():
@@ -130,16 +145,17 @@ class Narrowing:
     def merged(self, schema: Schema) -> Schema:
         """`allOf` as one schema, where its members speak of different things."""
         beside = {key: value for key, value in schema.items() if key in MEANING and key != "allOf"}
+        members = [beside, *schema["allOf"]] if beside else schema["allOf"]
         whole: Schema = {}
-        for member in (beside, *schema["allOf"]):
+        for member in members:
             for _ in range(MOST_DESCENT):
                 if type(member) is dict and "$ref" in member:
                     member = self.target(member)
-            if type(member) is not dict or "$ref" in member:
+            if type(member) is not dict or "$ref" in member or UNHELD & member.keys():
                 raise Wide
-            if "allOf" in member:
-                member = self.merged(member)
-            self.join(whole, member)
+            if len(members) == 1:
+                return member
+            self.join(whole, self.merged(member) if "allOf" in member else member)
         return whole
 
     def join(self, whole: Schema, member: Schema) -> None:
@@ -153,9 +169,10 @@ class Narrowing:
                 whole["properties"] = {**known, **value}
             elif key == "required":
                 whole["required"] = [*whole.get("required", ()), *value]
-            elif key == "additionalProperties" and value is not False:
-                continue  # closed below, or by what this one narrows
-            elif key == "additionalProperties" or whole.setdefault(key, value) != value:
+            elif key == "additionalProperties":
+                if value is not True:  # what it closes, the others open
+                    raise Wide
+            elif whole.setdefault(key, value) != value:
                 raise Wide
 
     # Objects and arrays
@@ -165,13 +182,16 @@ class Narrowing:
         listed = schema.get("properties")
         patterns = schema.get("patternProperties")
         others = schema.get("additionalProperties", True)
-        if listed is None and not required:
+        if not listed and not required and (listed is None or patterns):
             return self.dictionary(schema, patterns, others, within)
+        if patterns:  # a key may be under both
+            raise Wide
         fields: Schema = {}
         for name in dict.fromkeys((*(listed or ()), *required)):
             inner = self.value((listed or {}).get(name, others), within)
             if inner is not None:
-                fields[name] = inner
+                is_path = inner.get("pattern") == BEGINNING and PATHS.search(name)
+                fields[name] = {**inner, "pattern": PATH_BEGINNING} if is_path else inner
             elif name in required:
                 return None
         least = schema.get("minProperties", 0)
@@ -218,16 +238,14 @@ class Narrowing:
 
 
 def text(schema: Schema) -> Schema:
-    narrowed = {key: value for key, value in schema.items() if key in KEYWORDS["string"]}
-    form = str(narrowed.get("format"))
-    if form in FORMS and "pattern" not in narrowed:
-        narrowed["pattern"] = FORMS[form]
-    elif form != "uuid":
-        most = MOST_ASKED_TEXT if "maxLength" in schema else MOST_TEXT
-        narrowed["maxLength"] = bounded(schema, "minLength", "maxLength", most)
-        if not {"pattern", "format"} & narrowed.keys() and narrowed["maxLength"]:
-            narrowed["pattern"] = BEGINNING
-    return {"type": "string", **narrowed}
+    own: Schema = {"type": "string"} | {key: value for key, value in schema.items() if key in KEYWORDS["string"]}
+    most = MOST_ASKED_TEXT if "maxLength" in schema else MOST_TEXT
+    narrowed = {**own, "maxLength": bounded(schema, "minLength", "maxLength", most)}
+    if schema.get("format") in FORMS and "pattern" not in schema:
+        narrowed = {**own, "pattern": FORMS[schema["format"]]}
+    elif not {"pattern", "format", "minLength"} & own.keys() and narrowed["maxLength"]:
+        narrowed["pattern"] = BEGINNING
+    return own if narrowed != TEXT and fault_of(narrowed) else narrowed
 
 
 def number(schema: Schema, kind: str) -> Schema:

@@ -1,17 +1,22 @@
 """The native engine: llama.cpp in a process of its own, `python -m antiphon.engine.native`, started by the host.
 
-Its orders come as one line of JSON on stdin; that stdin ends when the host is gone, and then this process ends too,
-whatever its native threads are doing. What it has to say goes to stdout: {"ready": true} or {"fault": "a sentence"}.
+Its orders come as one line of JSON on stdin. What it has to say goes to stdout: {"ready": true} or {"fault": "…"}.
+It ends with its host, whatever its native threads are doing: by the kernel's word where there is one, else when stdin
+does. SIGTERM and SIGINT are not meant for it: whoever sends them to all processes wants the gateway to drain, and the
+last answers need the engine.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from typing import NoReturn
 
 import msgspec
 
+PR_SET_PDEATHSIG = 1  # of prctl(2)
 FAULTY = 3  # exit status after a fault was told
 
 
@@ -27,6 +32,9 @@ class Orders(msgspec.Struct):
 
 
 def main() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _end_with_the_host()
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     try:
         # The one import of the foreign library, in the one process that may die of it.
@@ -64,6 +72,14 @@ def _parameters(xllamacpp, orders: Orders):  # type: ignore[no-untyped-def]
     parameters.ui = False
     parameters.warmup = False
     return parameters
+
+
+def _end_with_the_host() -> None:
+    """Linux only; elsewhere stdin has to do."""
+    try:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        pass
 
 
 def _tell(message: dict[str, object]) -> None:

@@ -1,7 +1,8 @@
-"""The host's side of the native engine: questions and generations over its unix socket, and whether it makes progress.
+"""The host's side of the native engine: questions and work over its unix socket, and whether it makes progress.
 
-Everything it says counts as progress, also a processed batch of a prompt: who waits and hears nothing at all from any
-of its calls waits for an engine that hangs.
+Work (generations, embeddings) is done by one thread of the engine, questions are answered by others: each kind has a
+clock of its own. Whatever comes back for one of its calls is progress, also a processed batch of a prompt; a kind that
+waits and hears nothing at all waits for an engine that hangs.
 """
 
 from __future__ import annotations
@@ -36,18 +37,28 @@ class NativeClient:
         origin, _ = parse_url(f"unix:{socket}")
         self._pool = Pool(origin, Timeouts(connect=FOREVER, first_byte=FOREVER, idle=FOREVER, total=FOREVER))
         self._headers = b"authorization: Bearer %b\r\ncontent-type: application/json\r\n" % key.encode()
-        self._busy = 0
-        self._heard = 0.0
+        self._work = _Clock()
+        self._questions = _Clock()
 
     async def ask(self, path: str, question: Document) -> Document:
         """One question, one answer. Raises AntiphonError."""
-        async with self._call(path, question) as events:
+        async with self._call(b"POST", path, question, self._questions) as events:
+            return await events.whole()
+
+    async def embed(self, tokens: list[int]) -> list[float]:
+        async with self._call(b"POST", "/v1/embeddings", {"input": tokens}, self._work) as events:
             answer = await events.whole()
-        return answer
+        return list(answer["data"][0]["embedding"])
+
+    async def context(self) -> int:
+        """Tokens of one conversation."""
+        async with self._call(b"GET", "/props", {}, self._questions) as events:
+            answer = await events.whole()
+        return int(answer["default_generation_settings"]["n_ctx"])
 
     async def generate(self, order: Document) -> AsyncGenerator[Document, None]:
         """The events of one generation; the last one has `stop` set. Leaving the loop early frees the slot."""
-        async with self._call("/completion", order) as events:
+        async with self._call(b"POST", "/completion", order, self._work) as events:
             async for event in events:
                 yield event
                 if event.get("stop"):
@@ -56,27 +67,49 @@ class NativeClient:
 
     def silence(self) -> float:
         """For how long calls have waited without hearing anything; 0 where none waits."""
-        return asyncio.get_running_loop().time() - self._heard if self._busy else 0.0
+        return max(self._work.silence(), self._questions.silence())
+
+    def forgive(self) -> None:
+        """Counts silence from now on."""
+        self._work.hear()
+        self._questions.hear()
 
     async def close(self) -> None:
         await self._pool.close()
 
     @asynccontextmanager
-    async def _call(self, path: str, document: Document) -> AsyncIterator[_Events]:
-        events = _Events(self._progress)
-        if not self._busy:
-            self._progress()
-        self._busy += 1
-        events.call = self._pool.send(b"POST", path.encode(), self._headers, msgspec.json.encode(document), events)
-        try:
-            yield events
-        finally:
-            self._busy -= 1
-            if not events.over:
-                events.call.cancel()
+    async def _call(self, method: bytes, path: str, document: Document, clock: _Clock) -> AsyncIterator[_Events]:
+        events = _Events(clock.hear)
+        body = msgspec.json.encode(document) if method == b"POST" else b""
+        with clock:
+            events.call = self._pool.send(method, path.encode(), self._headers, body, events)
+            try:
+                yield events
+            finally:
+                if not events.over:
+                    events.call.cancel()
 
-    def _progress(self) -> None:
+
+class _Clock:
+    """How long calls of one kind have waited for anything."""
+
+    def __init__(self) -> None:
+        self._waiting = 0
+        self._heard = 0.0
+
+    def __enter__(self) -> None:
+        if not self._waiting:
+            self.hear()
+        self._waiting += 1
+
+    def __exit__(self, *failure: object) -> None:
+        self._waiting -= 1
+
+    def hear(self) -> None:
         self._heard = asyncio.get_running_loop().time()
+
+    def silence(self) -> float:
+        return asyncio.get_running_loop().time() - self._heard if self._waiting else 0.0
 
 
 class _Events:

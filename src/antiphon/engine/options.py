@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field
+from typing import Final
+
+END: Final = signal.SIGUSR1  # ends the host
 
 
 @dataclass(frozen=True, slots=True)

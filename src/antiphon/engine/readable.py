@@ -6,10 +6,14 @@ LLGuidance names it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from llguidance import LLMatcher
+
+from antiphon.chat.checks import listed
 
 Schema = dict[str, Any]
 
@@ -17,24 +21,27 @@ Schema = dict[str, Any]
 FORMATS: Final = frozenset(
     {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"}
 )
+REFERENCE: Final = re.compile("(?:Pointer|Resource) '([^']*)' ")
 MAPS: Final = ("properties", "patternProperties", "$defs", "definitions")
 LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 ONES: Final = ("items", "additionalProperties", "additionalItems")
-UNHELD: Final = (
-    "not",
-    "if",
-    "then",
-    "else",
-    "contains",
-    "minContains",
-    "maxContains",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-    "uniqueItems",
+UNHELD: Final = frozenset(
+    {
+        "not",
+        "if",
+        "then",
+        "else",
+        "contains",
+        "minContains",
+        "maxContains",
+        "propertyNames",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "uniqueItems",
+    }
 )
 
 
@@ -101,3 +108,26 @@ def looks_around(schema: Any) -> bool:
         return False
     fault = LLMatcher.validate_grammar(LLMatcher.grammar_from_regex(pattern))
     return "look-around" in fault or "backreferences" in fault
+
+
+def text_of(schema: Any) -> str:
+    return msgspec.json.encode(schema).decode()
+
+
+def fault_of(schema: Schema) -> str:
+    """Empty where the schema compiles; else the first line of what LLGuidance says."""
+    grammar = LLMatcher.grammar_from_json_schema(text_of(schema))
+    lines = [line.strip() for line in LLMatcher.validate_grammar(grammar).splitlines()]
+    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")] or lines[:1]
+    return said[0][:300] if said else ""
+
+
+def worded(fault: str) -> str:
+    """LLGuidance's complaint, where it speaks of itself."""
+    if fault.startswith("Unimplemented keys: "):
+        keys = msgspec.json.decode(fault.removeprefix("Unimplemented keys: "))
+        return f"{listed(tuple(keys))} {'is' if len(keys) == 1 else 'are'} not permitted."
+    if fault.startswith("oneOf constraints"):
+        return "'oneOf' is not permitted where its schemas overlap. Use 'anyOf'."
+    found = REFERENCE.match(fault)
+    return f"reference '{found.group(1)}' does not exist." if found else fault

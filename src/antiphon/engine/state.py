@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -14,13 +15,21 @@ class State(msgspec.Struct, frozen=True):
     status: Status
     reason: str | None = None  # why it is not ready, in one sentence
 
+    def __str__(self) -> str:
+        return self.status if self.reason is None else f"{self.status}: {self.reason}"
+
 
 def write(path: str, state: State) -> None:
-    """Readers see the old state or the new one, never half of one."""
+    """Readers see the old state or the new one, never half of one. A state that cannot be kept is none at all."""
     draft = f"{path}.{os.getpid()}"
-    with open(draft, "wb") as file:
-        file.write(msgspec.json.encode(state))
-    os.replace(draft, path)
+    try:
+        with open(draft, "wb") as file:
+            file.write(msgspec.json.encode(state))
+        os.replace(draft, path)
+    except OSError:
+        for stale in (draft, path):
+            with suppress(OSError):
+                os.unlink(stale)
 
 
 def read(path: str) -> State:

@@ -33,6 +33,7 @@ PAGE: Final = "".join(
 MOST_DESCRIPTION: Final = 200  # characters
 MOST_REQUEST: Final = 1000
 MOST_EARLIER: Final = 400
+SHORT: Final = 4  # words
 MOST_RESULT: Final = 2000
 
 # How a call and its result are told. Of eight wordings this one led to the result in the answer most often, in 8 of 10
@@ -56,11 +57,14 @@ def before_request(line: str) -> str:
 
 
 def before_arguments(line: str, messages: Sequence[Document]) -> str:
-    """What was said before the request stands on a line of its own: joined to it, "And in London?" got Paris again."""
+    """What was said before is told only to a request too short to stand alone ("Where is it?"), since it distracts:
+    with it always told, 43 of 54 complete requests got their arguments instead of 52."""
+    request = request_of(messages)
     asked = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
-    earlier = one_line(" ".join(message["content"] for message in messages[:asked]))[-MOST_EARLIER:]
-    before = f"Before: {earlier}\n" if earlier else ""
-    return f"{PAGE}Tool: {line}\n{before}Request: {request_of(messages)}\nArguments:"
+    earlier = [message["content"] for message in messages[:asked] if message["role"] not in ("system", "developer")]
+    is_short = len(request.split()) <= SHORT and not any(map(str.isdigit, request))
+    before = f"Before: {one_line(' '.join(earlier))[-MOST_EARLIER:]}\n" if earlier and is_short else ""
+    return f"{PAGE}Tool: {line}\n{before}Request: {request}\nArguments:"
 
 
 def request_of(messages: Sequence[Document]) -> str:

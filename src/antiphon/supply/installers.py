@@ -50,7 +50,7 @@ def _command(tool: str, environ: Mapping[str, str]) -> list[str]:
     """The one in this environment before another on PATH."""
     spec = importlib.util.find_spec(tool)
     if spec and spec.origin:  # without: a folder of that name in the current one
-        return [sys.executable, "-m", tool]
+        return [sys.executable, "-P", "-m", tool]
     if found := shutil.which(tool, path=environ.get("PATH")):
         return [found]
     raise Refused("it is not on this machine")

@@ -17,7 +17,7 @@ from antiphon.tokens.wire import Job
 
 Document = dict[str, Any]
 
-COMMAND = (sys.executable, "-m", "antiphon.tokens")
+COMMAND = (sys.executable, "-P", "-m", "antiphon.tokens")  # -P: nothing from the current directory
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,57 @@
+"""How large a schema may be: each of these costs the engine's only thread time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+MOST_BYTES: Final = 1_000_000
+MOST_DEPTH: Final = 64
+MOST_ENUM: Final = 20_000  # values in all; 0.11 s to compile
+MOST_PATTERN: Final = 1000  # characters
+MOST_REPEATS: Final = 5000  # of one pattern, its counts multiplied: (a{1000}){1000} took 1.2 s a token
+COUNT: Final = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
+
+
+def size_fault(schema: Any) -> str:
+    """Empty where the size is fair."""
+    if len(msgspec.json.encode(schema)) > MOST_BYTES:
+        return f"schema is too large. Expected at most {MOST_BYTES} bytes."
+    enums = 0
+    level: list[Any] = [schema]
+    for _ in range(MOST_DEPTH):
+        for value in level:
+            if type(value) is dict:
+                enums += len(value["enum"]) if type(value.get("enum")) is list else 0
+                for pattern in patterns(value):
+                    if len(pattern) > MOST_PATTERN or repeats(pattern) > MOST_REPEATS:
+                        return f"pattern is too complex: '{pattern[:64]}'."
+        level = [inner for value in level for inner in inside(value)]
+    if level:
+        return f"schema is nested too deeply. Expected at most {MOST_DEPTH} levels."
+    if enums > MOST_ENUM:
+        return f"schema has too many enum values. Expected at most {MOST_ENUM}, but got {enums}."
+    return ""
+
+
+def patterns(schema: dict[str, Any]) -> Iterator[str]:
+    if type(schema.get("pattern")) is str:
+        yield schema["pattern"]
+    if type(schema.get("patternProperties")) is dict:
+        yield from schema["patternProperties"]
+
+
+def repeats(pattern: str) -> int:
+    product = 1
+    for least, most in COUNT.findall(pattern):
+        product *= max(1, int(least), int(most or 0))
+    return product
+
+
+def inside(value: Any) -> list[Any]:
+    if type(value) is dict:
+        return list(value.values())
+    return value if type(value) is list else []
