@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import validators
 
 from antiphon.engine.grammar import Place, answer_grammar, json_object_grammar, schema_grammar
+from antiphon.engine.narrow import LARGE
 from antiphon.errors import RequestError
 from tests.engine.walk import accepts, draw
 
@@ -160,7 +161,7 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
                 "required": st.lists(names, max_size=2, unique=True),
                 "additionalProperties": st.one_of(st.booleans(), inner),
                 "patternProperties": st.fixed_dictionaries({"^[ax]": inner}),
-                "minProperties": st.integers(0, 2),
+                "minProperties": st.integers(0, 1),
                 "maxProperties": st.integers(0, 2),
             },
         ),
@@ -190,12 +191,18 @@ def test_what_is_open_is_bounded() -> None:
     grammar = schema_grammar(person, STRICT)
     assert accepts(grammar, '{"name": "Ann", "tags": ["x", 1]}')
     assert not accepts(grammar, '{"name": "' + "a" * 241 + '"}')
-    assert not accepts(grammar, '{"tags": [1, 1, 1, 1, 1, 1, 1]}')
+    assert not accepts(grammar, '{"tags": [1, 1, 1, 1, 1, 1]}')
     assert not accepts(grammar, '{"name": "Ann", "more": 1}')
     assert not accepts(schema_grammar({"type": "number"}, STRICT), "0.3333333333")
     assert not accepts(schema_grammar({"type": "integer"}, STRICT), "1" * 17)
     chain = '{"value": 1, "next": ' * 5 + "null" + "}" * 5
     assert not accepts(schema_grammar(SCHEMAS["list"], STRICT), chain)
+
+
+def test_a_larger_model_gets_larger_bounds() -> None:
+    grammar = schema_grammar({"type": "array", "items": {"type": "string"}}, STRICT, LARGE)
+    assert accepts(grammar, json.dumps([""] + ["." * 1000] * 50))
+    assert not accepts(grammar, json.dumps(["a" * 4001]))
 
 
 def test_twenty_thousand_words_are_taken() -> None:
@@ -334,7 +341,8 @@ def test_without_strict_what_cannot_be_held_is_left_out() -> None:
     assert accepts(schema_grammar(schema, LENIENT), '{"tags": [1, 1], "price": "012", "size": 1}')
     error = refusal({"type": "object", "properties": {"a": {"type": "banana"}}}, LENIENT)
     assert error.message == "Invalid schema for function 'f': Invalid type: banana"
-    assert (error.param, error.code) == ("tools[0].function.parameters", "invalid_function_parameters")
+    assert error.param == "tools[0].function.parameters"
+    assert error.code == "invalid_function_parameters"
 
 
 # response_format

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from antiphon.engine.narrow import MOST_KEYS, NAME, SCALAR, Schema, Wide, narrow
+from antiphon.engine.narrow import NAME, SMALL, Bounds, Schema, Wide, narrow
 from antiphon.engine.prompted import prompted_schema
 from antiphon.engine.readable import fault_of, readable, text_of, worded
 from antiphon.engine.sizes import size_fault
@@ -18,15 +18,6 @@ from antiphon.errors import RequestError
 
 HEAD: Final = "%llguidance {}\n"
 STYLE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-ANY_OBJECT: Final[Schema] = {
-    "type": "object",
-    "patternProperties": {
-        NAME: {"anyOf": [*SCALAR["anyOf"], {"type": "array", "items": SCALAR, "maxItems": MOST_KEYS}]},
-    },
-    "additionalProperties": False,
-    "minProperties": 1,
-    "maxProperties": MOST_KEYS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +33,13 @@ class Place:
         return RequestError(f"Invalid schema for {self.what}: {fault}", param=self.param, code=self.code)
 
 
-def answer_grammar(document: dict[str, Any], messages: list[dict[str, Any]]) -> str | None:
+def answer_grammar(document: dict[str, Any], messages: list[dict[str, Any]], bounds: Bounds = SMALL) -> str | None:
     """What `response_format` demands of a text answer; `messages` with their contents as plain strings."""
     form = document.get("response_format") or {"type": "text"}
     if form["type"] == "text":
         return None
     if form["type"] == "json_object":
-        return json_object_grammar(messages)
+        return json_object_grammar(messages, bounds)
     if form["type"] != "json_schema":
         raise RequestError(
             f"Invalid parameter: 'response_format' of type '{form['type'][:64]}' is not supported with this model.",
@@ -56,25 +47,36 @@ def answer_grammar(document: dict[str, Any], messages: list[dict[str, Any]]) -> 
         )
     wanted = form["json_schema"]
     place = Place(f"response_format '{wanted['name']}'", "response_format", strict=wanted.get("strict") is True)
-    return schema_grammar(wanted.get("schema") or {"type": "object"}, place)
+    return schema_grammar(wanted.get("schema") or {"type": "object"}, place, bounds)
 
 
-def json_object_grammar(messages: list[dict[str, Any]]) -> str:
+def json_object_grammar(messages: list[dict[str, Any]], bounds: Bounds = SMALL) -> str:
     """The schema that the conversation itself spells, where it spells one; else any object."""
     schema = prompted_schema(messages)
     if schema is not None:
         try:
-            return schema_grammar(schema, Place("response_format", "response_format", strict=False))
+            return schema_grammar(schema, Place("response_format", "response_format", strict=False), bounds)
         except RequestError:
             pass  # prose that only looks like a schema is no fault
-    return HEAD + "start: " + rule(ANY_OBJECT)
+    return HEAD + "start: " + rule(any_object(bounds))
 
 
-def schema_grammar(schema: Schema, place: Place) -> str:
-    return HEAD + "start: " + schema_rule(schema, place)
+def any_object(bounds: Bounds) -> Schema:
+    items = {"type": "array", "items": bounds.scalar, "maxItems": bounds.items}
+    return {
+        "type": "object",
+        "patternProperties": {NAME: {"anyOf": [*bounds.scalar["anyOf"], items]}},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": bounds.keys,
+    }
 
 
-def schema_rule(schema: Schema, place: Place) -> str:
+def schema_grammar(schema: Schema, place: Place, bounds: Bounds = SMALL) -> str:
+    return HEAD + "start: " + schema_rule(schema, place, bounds)
+
+
+def schema_rule(schema: Schema, place: Place, bounds: Bounds = SMALL) -> str:
     """The right side of a grammar rule. Raises RequestError."""
     fault = size_fault(schema)
     if fault:
@@ -85,7 +87,7 @@ def schema_rule(schema: Schema, place: Place) -> str:
         sound["x-guidance"] = {"coerce_one_of": True}
         fault = fault_of(sound)
     try:
-        narrowed = narrow(sound, is_sound=not fault)
+        narrowed = narrow(sound, bounds, is_sound=not fault)
     except Wide:
         narrowed = None
     if narrowed is not None and not fault_of(narrowed):

@@ -11,17 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from antiphon.engine.readable import UNHELD, fault_of
 
 Schema = dict[str, Any]
 
-MOST_TEXT: Final = 240  # characters of a string that has no maxLength of its own
-MOST_ASKED_TEXT: Final = 2000  # … and of one that has
-MOST_ITEMS: Final = 6
-MOST_KEYS: Final = 6
-MOST_DESCENT: Final = 2  # how often a type may stand inside itself
+MOST_ASKED_TEXT: Final = 2000  # characters of a string whose schema says how many
 MOST_NODES: Final = 5000
 LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
 FINEST: Final = 1e-6
@@ -32,9 +29,6 @@ BEGINNING: Final = r"^[^\s\x00-\x1f\x7f\"\\,;:){}\].]"
 PATH_BEGINNING: Final = BEGINNING.replace(".]", "]")
 PATHS: Final = re.compile("path|file|dir|folder|cwd|glob|pattern|extension", re.IGNORECASE)
 NAME: Final = r"^[A-Za-z][A-Za-z0-9_ -]{0,23}$"  # of a key that the schema leaves open
-TEXT: Final[Schema] = {"type": "string", "maxLength": MOST_TEXT, "pattern": BEGINNING}
-REAL: Final[Schema] = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
-SCALAR: Final[Schema] = {"anyOf": [TEXT, REAL, {"type": "boolean"}, {"type": "null"}]}
 
 # Formats whose grammar is looser than what parsers take: a year 0000, a 61st second.
 FORMS: Final[Mapping[str, str]] = {
@@ -55,14 +49,39 @@ COMBINERS: Final = frozenset({"anyOf", "oneOf", "allOf", "$ref", "enum", "const"
 MEANING: Final = COMBINERS.union(*KEYWORDS.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where the schema sets none."""
+
+    text: int  # characters
+    items: int
+    keys: int
+    descent: int  # how often a type may stand inside itself
+    beginning: str | None
+
+    @property
+    def free_text(self) -> Schema:
+        text = {"type": "string", "maxLength": self.text}
+        return {**text, "pattern": self.beginning} if self.beginning else text
+
+    @property
+    def scalar(self) -> Schema:
+        real = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
+        return {"anyOf": [self.free_text, real, {"type": "boolean"}, {"type": "null"}]}
+
+
+SMALL: Final = Bounds(text=240, items=5, keys=6, descent=2, beginning=BEGINNING)  # for a model of 135M parameters
+LARGE: Final = Bounds(text=4000, items=100, keys=40, descent=6, beginning=None)  # for one that knows when it is done
+
+
 class Wide(Exception):
     """This schema cannot be made smaller with safety."""
 
 
-def narrow(schema: Schema, *, is_sound: bool = True) -> Schema:
+def narrow(schema: Schema, bounds: Bounds, *, is_sound: bool = True) -> Schema:
     """`is_sound`: LLGuidance takes the schema, and so has seen that the branches of each `oneOf` exclude each other."""
     try:
-        narrowed = Narrowing(schema, is_sound).value(schema, ())
+        narrowed = Narrowing(schema, bounds, is_sound).value(schema, ())
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise Wide from None  # malformed, which LLGuidance tells better
     if narrowed is None:
@@ -71,8 +90,9 @@ def narrow(schema: Schema, *, is_sound: bool = True) -> Schema:
 
 
 class Narrowing:
-    def __init__(self, root: Schema, is_sound: bool) -> None:
+    def __init__(self, root: Schema, bounds: Bounds, is_sound: bool) -> None:
         self.root = root
+        self.bounds = bounds
         self.is_sound = is_sound
         self.nodes = 0
 
@@ -84,7 +104,7 @@ class Narrowing:
         if schema is False or (schema is not True and UNHELD & schema.keys()):
             return None
         if schema is True or not MEANING & schema.keys():
-            return SCALAR
+            return self.bounds.scalar
         if "$ref" in schema:
             return self.reference(schema, within)
         if "allOf" in schema:
@@ -107,7 +127,7 @@ class Narrowing:
         if kind == "array":
             return self.array(schema, within)
         if kind == "string":
-            return text(schema)
+            return text(schema, self.bounds)
         if kind in ("number", "integer"):
             return number(schema, kind)
         return {"type": kind}
@@ -133,7 +153,7 @@ class Narrowing:
 
     def reference(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
         pointer = schema["$ref"]
-        if within.count(pointer) > MOST_DESCENT:
+        if within.count(pointer) > self.bounds.descent:
             return None
         return self.value(self.target(schema), (*within, pointer))
 
@@ -148,7 +168,7 @@ class Narrowing:
         members = [beside, *schema["allOf"]] if beside else schema["allOf"]
         whole: Schema = {}
         for member in members:
-            for _ in range(MOST_DESCENT):
+            for _ in range(self.bounds.descent):
                 if type(member) is dict and "$ref" in member:
                     member = self.target(member)
             if type(member) is not dict or "$ref" in member or UNHELD & member.keys():
@@ -215,7 +235,7 @@ class Narrowing:
         inner = self.value(others, within)
         narrowed["additionalProperties"] = False if inner is None else inner
         narrowed["minProperties"] = schema.get("minProperties", 0)
-        narrowed["maxProperties"] = bounded(schema, "minProperties", "maxProperties", MOST_KEYS)
+        narrowed["maxProperties"] = bounded(schema, "minProperties", "maxProperties", self.bounds.keys)
         return narrowed
 
     def array(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
@@ -224,7 +244,7 @@ class Narrowing:
         if type(items) is list:  # drafts before 2020 wrote a tuple so
             first, items = items, schema.get("additionalItems", True)
         narrowed: Schema = {"type": "array", "minItems": schema.get("minItems", 0)}
-        narrowed["maxItems"] = bounded(schema, "minItems", "maxItems", max(MOST_ITEMS, len(first or ())))
+        narrowed["maxItems"] = bounded(schema, "minItems", "maxItems", max(self.bounds.items, len(first or ())))
         inner = self.value(items, within) if narrowed["maxItems"] > len(first or ()) else None
         if inner is None:
             narrowed["maxItems"] = min(narrowed["maxItems"], len(first or ()))
@@ -237,15 +257,18 @@ class Narrowing:
         return narrowed if narrowed["minItems"] <= narrowed["maxItems"] else None
 
 
-def text(schema: Schema) -> Schema:
+def text(schema: Schema, bounds: Bounds) -> Schema:
     own: Schema = {"type": "string"} | {key: value for key, value in schema.items() if key in KEYWORDS["string"]}
-    most = MOST_ASKED_TEXT if "maxLength" in schema else MOST_TEXT
-    narrowed = {**own, "maxLength": bounded(schema, "minLength", "maxLength", most)}
-    if schema.get("format") in FORMS and "pattern" not in schema:
-        narrowed = {**own, "pattern": FORMS[schema["format"]]}
-    elif not {"pattern", "format", "minLength"} & own.keys() and narrowed["maxLength"]:
-        narrowed["pattern"] = BEGINNING
-    return own if narrowed != TEXT and fault_of(narrowed) else narrowed
+    if len(own) == 1:
+        return bounds.free_text
+    narrowed = {**own, "maxLength": bounded(schema, "minLength", "maxLength", bounds.text)}
+    if "maxLength" in own:
+        narrowed["maxLength"] = min(own["maxLength"], MOST_ASKED_TEXT)
+    if own.keys() == {"type", "maxLength"} and own["maxLength"] and bounds.beginning:
+        narrowed["pattern"] = bounds.beginning
+    elif own.get("format") in FORMS and "pattern" not in own:
+        narrowed = {**own, "pattern": FORMS[own["format"]]}
+    return own if fault_of(narrowed) else narrowed
 
 
 def number(schema: Schema, kind: str) -> Schema:

@@ -5,7 +5,7 @@
     tool = toolbox.judged(probe, heard)   None: answer in text
     toolbox.order(tool, messages)         the prompt (plain text, under no template) and the grammar of the call
     tool.reader()                         reads what is generated
-    spell(messages)                       the conversation for an answer in text
+    telling.spell(messages)               the conversation for an answer in text
 
 `messages` have their contents as plain strings. After a tool's result the answer is text, unless a call is demanded:
 a small model would call the same again for ever. Arguments are best generated greedily.
@@ -17,36 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from antiphon.engine.calls import CallReader
-from antiphon.engine.grammar import HEAD, Place, schema_rule
-from antiphon.engine.narrow import MOST_TEXT
+from antiphon.engine.calls import MOST_CALLS
+from antiphon.engine.grammar import HEAD
+from antiphon.engine.narrow import SMALL, Bounds
 from antiphon.engine.probe import Heard, Probe
 from antiphon.engine.shortlist import shortlist
-from antiphon.engine.telling import BETWEEN, before_arguments, called, request_of, tool_line
-from antiphon.engine.telling import spell as spell
+from antiphon.engine.telling import BETWEEN, before_arguments, called, request_of
+from antiphon.engine.tool import Tool as Tool
+from antiphon.engine.tool import read_function, read_tool
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
-MOST_CALLS: Final = 4  # in one answer
 MOST_TRIALS: Final = 8  # tools that the model is asked about
-INPUT: Final[Document] = {
-    "type": "object",
-    "properties": {"input": {"type": "string", "maxLength": MOST_TEXT}},
-    "required": ["input"],
-}
 # `tool_choice` in words that are not OpenAI's own (chat.vendor_words).
 WORDS: Final = {"any": "required"}
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    name: str
-    custom: bool
-    line: str  # as it is told to the model
-    rule: str  # its arguments, as the right side of a grammar rule
-
-    def reader(self) -> CallReader:
-        return CallReader(self.name, custom=self.custom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +48,32 @@ class Toolbox:
     legacy: bool  # `functions`: the answer is a `function_call`
 
     @classmethod
-    def read(cls, document: Document) -> Toolbox | None:
+    def read(cls, document: Document, bounds: Bounds = SMALL) -> Toolbox | None:
         """Of a checked document."""
         if document.get("tools"):
-            tools = tuple(read_tool(tool, f"tools[{index}]") for index, tool in enumerate(document["tools"]))
+            listed = enumerate(document["tools"])
+            tools = tuple(read_tool(tool, f"tools[{index}]", bounds) for index, tool in listed)
             tools, forced, named = chosen(tools, document.get("tool_choice") or "auto")
             parallel = document.get("parallel_tool_calls") is not False
             return cls(tools, forced, named, parallel=parallel, legacy=False) if tools else None
-        if document.get("tool_choice") not in (None, "none"):
+        if document.get("tool_choice") not in (None, "none", "auto"):
             raise RequestError(
                 "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
                 param="tool_choice",
             )
-        if not document.get("functions"):
-            return None
-        tools = tuple(function(value, f"functions[{index}]") for index, value in enumerate(document["functions"]))
+        return cls.read_legacy(document, bounds) if document.get("functions") else None
+
+    @classmethod
+    def read_legacy(cls, document: Document, bounds: Bounds) -> Toolbox | None:
+        listed = enumerate(document["functions"])
+        tools = tuple(read_function(function, f"functions[{index}]", bounds) for index, function in listed)
         choice: Any = document.get("function_call") or "auto"
         if choice == "none":
             return None
-        if choice == "auto":
-            return cls(tools, forced=False, named=False, parallel=False, legacy=True)
-        one = find(tools, choice["name"], "function_call", "functions")
-        return cls((one,), forced=True, named=True, parallel=False, legacy=True)
+        named = choice != "auto"
+        if named:
+            tools = (find(tools, choice["name"], "function_call", "functions"),)
+        return cls(tools, forced=named, named=named, parallel=False, legacy=True)
 
     def plan(self, messages: Sequence[Document]) -> Probe | Tool | None:
         answered = messages[-1]["role"] in ("tool", "function")
@@ -147,42 +135,3 @@ def find(tools: Sequence[Tool], name: str, param: str, listed: str) -> Tool:
         f"Invalid value for '{param}': no function named '{name[:64]}' was specified in the '{listed}' parameter.",
         param=param,
     )
-
-
-def read_tool(tool: Document, param: str) -> Tool:
-    if tool["type"] == "function":
-        return function(tool["function"], f"{param}.function")
-    if tool["type"] != "custom":
-        raise RequestError(
-            f"Invalid value: '{tool['type'][:64]}'. This model calls tools of the client only. "
-            "Supported values are: 'function' and 'custom'.",
-            param=f"{param}.type",
-            code="invalid_value",
-        )
-    custom = tool["custom"]
-    if (custom.get("format") or {"type": "text"})["type"] != "text":
-        raise RequestError(
-            "Invalid value: 'grammar'. This model writes custom tools' input as free text. "
-            "Supported values are: 'text'.",
-            param=f"{param}.custom.format.type",
-            code="invalid_value",
-        )
-    line = tool_line(custom["name"], custom.get("description") or "", INPUT)
-    return Tool(custom["name"], True, line, schema_rule(INPUT, Place(custom["name"], param)))
-
-
-def function(value: Document, param: str) -> Tool:
-    name = value["name"]
-    parameters = value.get("parameters") or {}
-    # A tool's object without properties takes no arguments; anywhere else it would be open.
-    schema = parameters if parameters.keys() & {"properties", "$ref", "anyOf", "allOf", "oneOf"} else NO_ARGUMENTS
-    place = Place(
-        f"function '{name}'",
-        f"{param}.parameters",
-        code="invalid_function_parameters",
-        strict=value.get("strict") is True,
-    )
-    return Tool(name, False, tool_line(name, value.get("description") or "", schema), schema_rule(schema, place))
-
-
-NO_ARGUMENTS: Final[Document] = {"type": "object", "properties": {}, "additionalProperties": False}
