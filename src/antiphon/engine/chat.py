@@ -31,8 +31,8 @@ class ChatTurn:
         self._document = document
         self._reply = reply
         self._messages = plain(document)
-        self._toolbox = Toolbox.read(document)
-        self._grammar = answer_grammar(document, self._messages)
+        self._toolbox = Toolbox.read(document, engine.bounds)
+        self._grammar = answer_grammar(document, self._messages, engine.bounds)
         self._head: Document = {}
 
     async def run(self) -> None:

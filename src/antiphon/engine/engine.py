@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,6 +16,7 @@ import msgspec
 
 from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line, Ticket
+from antiphon.engine.narrow import LARGE, SMALL, Bounds
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.sampling import DEFAULTS
@@ -26,6 +28,7 @@ Document = dict[str, Any]
 Found = TypeVar("Found")
 MOMENT: Final = 0.01  # seconds
 MOMENTS: Final = 100
+SMALL_MODEL: Final = 600_000_000  # bytes
 LONGEST_TOKEN: Final = 32  # characters: no text has so few tokens
 REVISION: Final = 1  # of how we spell tools and read answers: raised when the same request may be answered differently
 
@@ -36,6 +39,7 @@ class Engine:
     line: Line
     keeper: Keeper
     template: Template = field(default_factory=Template)
+    bounds: Bounds = SMALL  # of what a schema leaves open
 
     @property
     def _running(self) -> Running:
@@ -113,6 +117,14 @@ def _too_long(context: int, found: str, param: str, what: str) -> RequestError:
         param=param,
         code="context_length_exceeded",
     )
+
+
+def bounds_of(model: str | None) -> Bounds:
+    """By the size of the model's file: about a billion parameters know when they are done."""
+    try:
+        return LARGE if model is not None and os.stat(model).st_size > SMALL_MODEL else SMALL
+    except OSError:
+        return SMALL
 
 
 def fingerprint(context: int, digest: str) -> str:

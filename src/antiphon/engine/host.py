@@ -16,7 +16,7 @@ import uvloop
 from antiphon.engine.chat import ChatTurn
 from antiphon.engine.completions import CompletionTurn
 from antiphon.engine.embeddings import embed
-from antiphon.engine.engine import Engine
+from antiphon.engine.engine import Engine, bounds_of
 from antiphon.engine.journal import Journal, journal_path
 from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line
@@ -72,7 +72,7 @@ class Host:
         line = Line(options.slots, options.queue, options.queue_timeout)
         starter = Starter(options, Journal(journal_path(os.environ)), os.environ)
         self.keeper = Keeper(options, line, starter, _say)
-        self._engine = Engine(options, line, self.keeper)
+        self._engine = Engine(options, line, self.keeper, bounds=bounds_of(options.model))
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handle(self, exchange: Exchange) -> None:
