@@ -28,7 +28,7 @@ BATCH: Final = 64  # tokens of a prompt at a time: what a running stream waits f
 PYTHON: Final = (sys.executable, "-P", "-m")  # -P: nothing from the directory that the gateway was started in
 # What of the environment the native engine gets: nothing that may be a secret.
 KEPT: Final = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH"})
-KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "LLAMA_")
+KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "LLAMA_", "MALLOC_")
 
 
 class Running:
@@ -116,6 +116,7 @@ class Starter:
 
     async def _environment(self) -> dict[str, str]:
         environ = {name: value for name, value in self._environ.items() if name in KEPT or name.startswith(KEPT_KINDS)}
+        environ.setdefault("MALLOC_ARENA_MAX", "2")  # one heap for each of its HTTP threads would grow and stay
         directory = await self._openmp()
         if directory is not None:
             search = (directory, environ.get("LD_LIBRARY_PATH"))
