@@ -191,7 +191,6 @@ def test_each_tool_and_small_talk_are_tried() -> None:
         "Tool: get_time()\nRequest:",
         "Tool: Chat\nRequest:",
     ]
-    assert len(probe(tool_choice="required").trials) == 3
 
 
 @pytest.mark.parametrize("said", ["What is the weather in Paris?", 'Say "hi"\\\n\tand 😀 %json {} /x/', "é" * 3000])
@@ -200,6 +199,13 @@ def test_a_trial_may_write_the_request_only(said: str) -> None:
         written = draw(trial.grammar, seed=0)
         assert " ".join(said.split()).startswith(written.strip()[:140])
         assert len(written) <= 162
+
+
+def test_the_last_sentence_of_a_long_request_is_tried_too() -> None:
+    said = "I am planning a picnic with my family tomorrow, and we hope for sun. " * 2 + "What is the weather in Rome?"
+    trials = probe(said).trials
+    assert len(trials) == 8
+    assert accepts(trials[1].grammar, " What is the weather in Rome?")
 
 
 def heard(*scores: float, token: bytes = b" What") -> list[Heard]:
@@ -253,7 +259,7 @@ def test_a_call_that_must_be_made_is_made() -> None:
     toolbox = box(tool_choice="required")
     plan = toolbox.plan(PARIS)
     assert isinstance(plan, Probe)
-    tool = toolbox.judged(plan, heard(-90.0, -80.0, -90.0))
+    tool = toolbox.judged(plan, heard(-90.0, -80.0, -90.0, -1.0))
     assert tool is not None
     assert tool.name == "add"
     assert isinstance(box(tool_choice=named("add")).plan(PARIS), Tool)
@@ -270,7 +276,7 @@ def test_after_a_result_the_answer_is_text() -> None:
 def test_after_a_result_another_tool_must_be_called_if_one_must() -> None:
     plan = box(tool_choice="required").plan(answered())
     assert isinstance(plan, Probe)
-    assert len(plan.trials) == 2
+    assert len(plan.trials) == 3  # and small talk
     only = box(tools=TOOLS[:2], tool_choice="required").plan(answered())
     assert isinstance(only, Tool)
     assert only.name == "add"
@@ -299,10 +305,10 @@ def test_of_many_tools_the_likely_ones_are_tried() -> None:
 
 def calls(toolbox: Toolbox, seed: int) -> list[str]:
     """What the reader makes of a text that the grammar lets through."""
-    tool = toolbox.tools[0]
-    reader = tool.reader()
+    order = toolbox.order(toolbox.tools[0], PARIS)
+    reader = order.reader()
     texts: dict[int, str] = {}
-    for event in reader.feed(draw(toolbox.order(tool, PARIS).grammar, seed)):
+    for event in reader.feed(draw(order.grammar, seed)):
         texts[event.index] = texts.get(event.index, "") + getattr(event, "text", "")
     assert reader.complete
     return list(texts.values())
@@ -321,6 +327,15 @@ def test_several_calls_of_one_tool_unless_forbidden() -> None:
     toolbox = box(parallel_tool_calls=False)
     assert not accepts(toolbox.order(toolbox.tools[0], PARIS).grammar, two)
     assert accepts(toolbox.order(toolbox.tools[0], PARIS).grammar, ' {"city": "Paris"}')
+
+
+def test_a_further_call_is_believed_where_it_was_asked_for() -> None:
+    toolbox = box()
+    order = toolbox.order(toolbox.tools[0], [{"role": "user", "content": "Weather in Paris and in new york?"}])
+    reader = order.reader()
+    events = reader.feed(' {"city": "Paris"}, {"city": "New York"}, {"city": "Berlin"}')
+    assert {event.index for event in events} == {0, 1}
+    assert reader.over
 
 
 @pytest.mark.parametrize("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": {}}])

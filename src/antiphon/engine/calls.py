@@ -2,13 +2,13 @@
 
 The text is one JSON object after another, the arguments of a call each; what stands between them does not matter. It
 arrives in pieces that are cut anywhere. A fragment is the JSON as it came; a custom tool's is the text that its one
-string spells. A call that repeats an earlier one is not told: a small model that has nothing more to call calls the
-same again.
+string spells. The first call is told as it comes, a further one when it is whole: a small model that has nothing more
+to call calls the same again, or invents (`is_likely`), and there it ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,24 +44,31 @@ CallEvent = CallBegins | Fragment | CallEnds
 
 
 class CallReader:
-    """`over`: nothing more that matters can follow. `complete`: a call was read, and none is left open; where it is
-    False at the end, the generation was cut."""
+    """`over`: nothing more that matters can follow. `complete`: a call was read, and none that was told of is open;
+    where it is False at the end, the generation was cut."""
 
-    def __init__(self, name: str, *, custom: bool = False, most: int = MOST_CALLS) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        custom: bool = False,
+        most: int = MOST_CALLS,
+        is_likely: Callable[[str], bool] = lambda call: True,
+    ) -> None:
         self.over = False
         self._name = name
         self._custom = custom
         self._most = most
+        self._is_likely = is_likely  # may this be meant as a further call?
         self._ended: list[str] = []  # calls, as they were written
         self._braces = Braces()
-        self._open = ""  # the call that is being written
-        self._begun = False
-        self._sent = 0  # characters of it that were told
         self._spelling = Spelling()
+        self._open = ""  # the call that is being written
+        self._sent = 0  # characters of it that were told
 
     @property
     def complete(self) -> bool:
-        return bool(self._ended) and not self._begun
+        return bool(self._ended)
 
     def feed(self, text: str) -> list[CallEvent]:
         """Raises AntiphonError for a call that is no JSON: llama.cpp goes on without a grammar that it cannot read."""
@@ -73,17 +80,14 @@ class CallReader:
                 self._open += character
                 if self._braces.closes(character):
                     events += self._end()
-        if self._open:
+        if self._open and not self._ended:
             events += self._tell()
         return events
 
     def _tell(self) -> Iterator[CallEvent]:
-        """What is new of the open call, once it is sure to be no repetition."""
+        """What is new of the open call."""
         index = len(self._ended)
-        if not self._begun:
-            if any(call.startswith(self._open) for call in self._ended):
-                return
-            self._begun = True
+        if not self._sent:
             yield CallBegins(index, self._name, self._custom)
         new = self._open[self._sent :]
         self._sent = len(self._open)
@@ -92,15 +96,15 @@ class CallReader:
             yield Fragment(index, said)
 
     def _end(self) -> Iterator[CallEvent]:
-        if self._open in self._ended:
+        check(self._open)
+        if self._ended and (self._open in self._ended or not self._is_likely(self._open)):
             self.over = True
-        else:
-            check(self._open)
-            yield from self._tell()
-            yield CallEnds(len(self._ended))
-            self._ended.append(self._open)
-            self.over = len(self._ended) == self._most
-        self._open, self._begun, self._sent, self._spelling = "", False, 0, Spelling()
+            return
+        yield from self._tell()
+        yield CallEnds(len(self._ended))
+        self._ended.append(self._open)
+        self.over = len(self._ended) == self._most
+        self._open, self._sent, self._spelling = "", 0, Spelling()
 
 
 class Braces:

@@ -3,13 +3,18 @@
 A small model cannot tell whether it needs a tool: asked so, it answers by chance. But it knows what people say to a
 weather service. So each tool is put before the request, and small talk too, and the model is made to write the request
 itself (a grammar holds it to the words); the logarithms of its probabilities are compared. The tool whose request it
-most likely is wins, and must beat small talk by THRESHOLD. Words that request and tool share count in favour.
+most likely is wins, and must beat small talk by THRESHOLD. Words that request and tool share count in its favour.
+
+Of 52 requests that nothing here was tuned on, half of them small talk, 49 were judged rightly, and every tool that was
+called was the right one (docs/engine.md has the figures).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -21,8 +26,10 @@ from antiphon.engine.telling import CHAT, before_request
 THRESHOLD: Final = 1.8  # nats
 SHARED: Final = 1.5  # nats, for a shared word
 MOST_SHARED: Final = 2
-MOST_TOKENS: Final = 16  # of the request: more of it changed nothing
+MOST_TOKENS: Final = 16  # of a part of the request: more of it changed nothing
 MOST_SAID: Final = 160  # characters
+LONG: Final = 100  # characters; beyond, the last sentence is looked at as well
+SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +47,50 @@ Heard = Sequence[tuple[bytes, float]]  # a trial's tokens: their bytes and the l
 class Probe:
     def __init__(self, request: str, tools: Sequence[tuple[str, str]], *, may_chat: bool) -> None:
         """`tools`: (name, line) each. `may_chat`: it may be meant for none of them."""
-        said = " " + request[:MOST_SAID].rstrip()
-        grammar = HEAD + "start: " + msgspec.json.encode(said).decode()
         self._names = [name for name, _ in tools]
-        wanted = words(request)
-        self._shared = [min(MOST_SHARED, len(wanted & words(line))) for _, line in tools]
+        self._may_chat = may_chat
+        self._words = [words(line) for _, line in tools]
         self._is_word = len(request.split()) == 1
-        self._length = len(said.encode())
-        lines = [line for _, line in tools] + ([CHAT] if may_chat else [])
-        self.trials = tuple(Trial(before_request(line), grammar) for line in lines)
+        self._parts = parts(request)
+        lines = [line for _, line in tools] + [CHAT]
+        self.trials = tuple(Trial(before_request(line), literal(part)) for line in lines for part in self._parts)
 
     def judge(self, heard: Sequence[Heard]) -> str | None:
         """The name of the tool; None: none of them. `heard` has one entry for each trial, in order."""
-        common = min(self._length, *(sum(len(token) for token, _ in one) for one in heard))
-        likelihoods = [likelihood(one, common) for one in heard]
-        scores = [score + SHARED * shared for score, shared in zip(likelihoods, self._shared, strict=False)]
-        best = max(range(len(scores)), key=scores.__getitem__)
-        may_chat = len(likelihoods) > len(scores)
-        if may_chat and (scores[best] < likelihoods[-1] + THRESHOLD or (self._is_word and not self._shared[best])):
-            return None
-        return self._names[best]
+        gains = [self._gains(heard[at :: len(self._parts)], part, at > 0) for at, part in enumerate(self._parts)]
+        scores = [max(column) for column in zip(*gains, strict=True)]
+        best = scores.index(max(scores))
+        is_meant = scores[best] >= THRESHOLD and not (self._is_word and not self._shared(self._parts[0], best))
+        return self._names[best] if is_meant or not self._may_chat else None
+
+    def _gains(self, heard: Sequence[Heard], part: str, is_later: bool) -> list[float]:
+        """By how much likelier this is said to each tool than in small talk. Alone, a later sentence may sound like
+        anything ("It should be four lines long."): it counts for a tool that it names."""
+        reached = min(len(part.encode()), *(sum(len(token) for token, _ in one) for one in heard))
+        *tools, chat = (likelihood(one, reached) for one in heard)
+        shared = [self._shared(part, tool) for tool in range(len(tools))]
+        return [
+            tool - chat + SHARED * count if count or not is_later else -inf
+            for tool, count in zip(tools, shared, strict=True)
+        ]
+
+    def _shared(self, part: str, tool: int) -> int:
+        return min(MOST_SHARED, len(words(part) & self._words[tool]))
+
+
+def parts(request: str) -> list[str]:
+    """The beginning of a request, and of a long one its last sentence too."""
+    sentences = SENTENCE.split(request)
+    said = [request] if len(request) <= LONG or len(sentences) == 1 else [request, sentences[-1]]
+    return [" " + text[:MOST_SAID].rstrip() for text in said]
+
+
+def literal(text: str) -> str:
+    return HEAD + "start: " + msgspec.json.encode(text).decode()
 
 
 def likelihood(heard: Heard, length: int) -> float:
-    """Of the first `length` bytes. The end of the text, and what the others did not reach, does not count."""
+    """Of the first `length` bytes. The end of the text, and what another trial did not reach, does not count."""
     total = 0.0
     for token, logarithm in heard:
         if length <= 0:
@@ -73,6 +100,6 @@ def likelihood(heard: Heard, length: int) -> float:
     return total
 
 
-def heard_of(events: Sequence[dict[str, Any]]) -> list[tuple[bytes, float]]:
-    """From llama.cpp's `completion_probabilities`."""
-    return [(bytes(entry.get("bytes") or ()), float(entry.get("logprob") or 0.0)) for entry in events]
+def heard_of(entries: Sequence[dict[str, Any]]) -> list[tuple[bytes, float]]:
+    """From `completion_probabilities` of llama.cpp, or the logprobs that OpenAI makes of them."""
+    return [(bytes(entry.get("bytes") or ()), float(entry.get("logprob") or 0.0)) for entry in entries]

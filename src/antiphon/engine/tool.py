@@ -3,6 +3,7 @@ refused: tools that a vendor runs, and custom tools whose input has a grammar of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,8 +26,8 @@ class Tool:
     line: str  # as it is told to the model
     rule: str  # its arguments, as the right side of a grammar rule
 
-    def reader(self) -> CallReader:
-        return CallReader(self.name, custom=self.custom)
+    def reader(self, is_likely: Callable[[str], bool] = lambda call: True) -> CallReader:
+        return CallReader(self.name, custom=self.custom, is_likely=is_likely)
 
 
 def read_tool(tool: Document, param: str, bounds: Bounds) -> Tool:

@@ -3,8 +3,8 @@
     toolbox = Toolbox.read(document)      None: nothing may be called. Raises RequestError: wrong, or not for this model
     plan = toolbox.plan(messages)         None: answer in text. A Tool: call it. A Probe: ask the model
     tool = toolbox.judged(probe, heard)   None: answer in text
-    toolbox.order(tool, messages)         the prompt (plain text, under no template) and the grammar of the call
-    tool.reader()                         reads what is generated
+    order = toolbox.order(tool, messages) the prompt (plain text, under no template) and the grammar of the call
+    order.reader()                        reads what is generated
     telling.spell(messages)               the conversation for an answer in text
 
 `messages` have their contents as plain strings. After a tool's result the answer is text, unless a call is demanded:
@@ -17,18 +17,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from antiphon.engine.calls import MOST_CALLS
+import msgspec
+
+from antiphon.engine.calls import MOST_CALLS, CallReader
 from antiphon.engine.grammar import HEAD
 from antiphon.engine.narrow import SMALL, Bounds
-from antiphon.engine.probe import Heard, Probe
-from antiphon.engine.shortlist import shortlist
+from antiphon.engine.probe import Heard, Probe, parts
+from antiphon.engine.shortlist import shortlist, spoken
 from antiphon.engine.telling import BETWEEN, before_arguments, called, request_of
 from antiphon.engine.tool import Tool as Tool
 from antiphon.engine.tool import read_function, read_tool
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
-MOST_TRIALS: Final = 8  # tools that the model is asked about
+MOST_TRIALS: Final = 8  # beside those of small talk
 # `tool_choice` in words that are not OpenAI's own (chat.vendor_words).
 WORDS: Final = {"any": "required"}
 
@@ -37,6 +39,12 @@ WORDS: Final = {"any": "required"}
 class CallOrder:
     prompt: str
     grammar: str
+    tool: Tool
+    said: frozenset[str]  # the request's words
+
+    def reader(self) -> CallReader:
+        """A further call is believed where a word of it was said: asked for order 4711, the model went on to 123456."""
+        return self.tool.reader(lambda call: bool(spoken(msgspec.json.decode(call)) & self.said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,7 @@ class Toolbox:
         request = request_of(messages)
         if not request:
             return tools[0] if self.forced else None
-        likely = shortlist(request, [tool.line for tool in tools], MOST_TRIALS)
+        likely = shortlist(request, [tool.line for tool in tools], MOST_TRIALS // len(parts(request)))
         return Probe(request, [(tools[index].name, tools[index].line) for index in likely], may_chat=not self.forced)
 
     def judged(self, probe: Probe, heard: Sequence[Heard]) -> Tool | None:
@@ -95,7 +103,8 @@ class Toolbox:
     def order(self, tool: Tool, messages: Sequence[Document]) -> CallOrder:
         prompt = before_arguments(tool.line, messages)
         more = f'("{BETWEEN}" call){{0,{MOST_CALLS - 1}}} "\\n"' if self.parallel else ""
-        return CallOrder(prompt, f'{HEAD}start: " " call {more}\ncall: {tool.rule}')
+        grammar = f'{HEAD}start: " " call {more}\ncall: {tool.rule}'
+        return CallOrder(prompt, grammar, tool, spoken(request_of(messages)))
 
     def _fresh(self, messages: Sequence[Document]) -> tuple[Tool, ...]:
         """The tools that were not called since the user spoke, where there are any: an agent that demands a call after
