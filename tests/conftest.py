@@ -11,12 +11,20 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from antiphon.room import room_for_sockets, sweep
 from tests.support.engine import Gateway, running
 
 # In CI the same examples every time: a change is judged by what it changed. Elsewhere new ones, to find the unforeseen.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def swept() -> Iterator[None]:
+    """Gateways that tests kill leave their rooms behind."""
+    yield
+    sweep(room_for_sockets())
 
 
 @pytest.fixture(scope="session")

@@ -203,6 +203,7 @@ FAULTS = [
             "8: [engine]: unknown key 'modle'; did you mean 'model'?",
         ],
     ),
+    ("[engine]\nhang_after = 0.5\n", ["2: [engine]: 'hang_after' must be at least 1 s"]),
     ("[[engine]]\n", ["1: [engine]: must be written [engine], with one bracket"]),
 ]
 

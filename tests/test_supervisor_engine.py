@@ -22,6 +22,8 @@ ALONE = """
 [server]
 listen = "127.0.0.1:0"
 access_log = "off"
+[safety]
+enabled = false
 """
 MIXED = f"""{ALONE}
 [[upstream]]
@@ -141,6 +143,18 @@ async def test_a_dead_host_is_replaced(control: Control) -> None:
         control.order("ready")
         assert await readyz(gateway.port, {"status": "ready", "engine": "ready"}) == 200
         assert control.pid != first
+        assert (await chat(gateway.port)).json["choices"][0]["message"]["content"] == "known"
+
+
+async def test_a_host_that_hangs_is_killed_and_replaced(control: Control) -> None:
+    control.order("ready")
+    async with hosting(control, f"{ALONE}[engine]\nhang_after = 1\n") as gateway:
+        await gateway.ready()
+        first = control.pid
+        control.order("hang")
+        assert await gateway.said(f"engine host {first} was silent for 3 s and was killed; another starts in ")
+        await until(lambda: control.pid != first)
+        control.order("ready")
         assert (await chat(gateway.port)).json["choices"][0]["message"]["content"] == "known"
 
 

@@ -20,7 +20,7 @@ BACKOFF = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 @dataclass(slots=True)
 class Place:
     what: str  # in messages
-    become: Callable[[int], None]  # in the child; given the pipe on which it says once that it is ready
+    become: Callable[[int], None]  # in the child; given the pipe on which it says that it is ready
     patience: float  # seconds to end after being asked to
     asks: int = signal.SIGTERM  # the signal that asks it to end
     pid: int = 0
@@ -29,6 +29,7 @@ class Place:
     due: float | None = None  # when to start the next process
     ready: int = -1  # our end of that pipe
     ending: float | None = None  # asked to end; when patience does
+    fate: str | None = None  # how its process ends, where that is our doing
 
     def start(self) -> None:
         """Forks. OSError: no process or no descriptor is to be had."""
@@ -77,6 +78,7 @@ class Place:
         self.due = now + delay
         code = os.waitstatus_to_exitcode(status)
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        how, self.fate = self.fate or how, None
         return f"{self.what} {pid} {how}; another starts in {delay:g} s"
 
     def end(self) -> None:
@@ -87,6 +89,10 @@ class Place:
             self.signal(self.asks)
         elif now > self.ending:
             self.signal(signal.SIGKILL)
+
+    def kill(self, fate: str) -> None:
+        self.fate = fate
+        self.signal(signal.SIGKILL)
 
     def signal(self, number: int) -> None:
         if self.pid:

@@ -1,4 +1,5 @@
-"""Processes: `antiphon serve` holds the listening sockets and keeps the workers and the engine's host alive.
+"""Processes: `antiphon serve` holds the listening sockets and keeps the workers, the engine's host and the evaluators
+alive.
 
 The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
 With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
@@ -13,7 +14,7 @@ import secrets
 import select
 import signal
 import socket
-import tempfile
+import sys
 import time
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,22 +24,29 @@ from antiphon import wiring, worker
 from antiphon.banner import banner
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
+from antiphon.engine.pulse import Pulse
+from antiphon.evaluators import orders
 from antiphon.listen import open_sockets, remove_socket
 from antiphon.log import put
 from antiphon.place import Place
+from antiphon.room import open_room
 from antiphon.settings import Settings
 from antiphon.settings.model import Address
+from antiphon.wiring_evaluators import evaluator_orders
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
+LEAST_PATIENCE = 30.0  # seconds of silence before the engine's host is taken for hanging
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
-LONGEST_PLACE = 60  # bytes: with our own names it stays below the 108 of a socket's address
 TICK = 0.05  # seconds between looks at the engine, while the banner waits for it
+# The evaluators beat twice a second, and load in less than one; a disk that has to wake up takes longer.
+EVALUATORS_SILENT, EVALUATORS_LOADING = 3.0, 30.0
+EVALUATORS = (sys.executable, "-P", "-m", "antiphon.evaluators")  # -P: nothing from the directory we were started in
 
 
 class Host(Protocol):
-    """The engine's host: tells on `told` when the engine has settled, ends when `life` does."""
+    """The engine's host: shows on `told` that it lives (engine/pulse.py), ends when `life` does."""
 
     def __call__(self, options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None: ...
 
@@ -50,7 +58,8 @@ def run_host(options: EngineOptions, listener: socket.socket, *, told: int, life
     host.run(options, listener, told=told, life=life)
 
 
-def run(settings: Settings, host: Host = run_host) -> int:
+def run(settings: Settings, host: Host = run_host, *, least_patience: float = LEAST_PATIENCE) -> int:
+    """`least_patience`: seconds of silence after which the host is killed, where `hang_after` is short."""
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
     raise_descriptor_limit()
@@ -60,13 +69,8 @@ def run(settings: Settings, host: Host = run_host) -> int:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
         return 1
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    with tempfile.TemporaryDirectory(prefix="antiphon-", dir=room_for_sockets(), ignore_cleanup_errors=True) as room:
-        return Supervisor(settings, sockets, room, host).run()
-
-
-def room_for_sockets() -> str | None:
-    """None: the usual place for temporary files, unless its name is too long for a socket's."""
-    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > LONGEST_PLACE else None  # noqa: S108
+    with open_room() as room:
+        return Supervisor(settings, sockets, room, host, least_patience).run()
 
 
 def raise_descriptor_limit() -> None:
@@ -82,14 +86,19 @@ class Supervisor:
     sockets: list[list[socket.socket]]  # of each worker
     room: str  # a private directory for the sockets that processes open among themselves
     host: Host
+    least_patience: float = LEAST_PATIENCE
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
+    judged: orders.Orders | None = None  # what the evaluators are told; None: their process does not run
+    evaluators: list[Place] = field(default_factory=list)
     draining: bool = False
     status: int = 0  # with which the command will exit
+    _pulse: Pulse | None = None  # of the host that runs now
+    _evaluator_pulse: Pulse | None = None
     _born: int = 0
     _life: tuple[int, int] = (-1, -1)
-    _own: list[socket.socket] = field(default_factory=list)  # the engine's: as the public ones, they outlive its host
+    _own: list[socket.socket] = field(default_factory=list)  # inner ones: as the public ones, they outlive processes
     _announce_by: float | None = None  # when the banner comes, whatever the engine does; None: it has come
 
     def run(self) -> int:
@@ -106,6 +115,8 @@ class Supervisor:
                 if self._ended():
                     return self.status
             else:
+                self._feel()
+                self._feel_evaluators()
                 self._announce()
                 self._restart()
             caught = signal.sigtimedwait(WATCHED, self._patience())
@@ -123,11 +134,18 @@ class Supervisor:
             listener = open_sockets(Address("", 0, unix=self.engine.socket), 1)[0][0]
             self._own = [listener]
             self.hosts = [Place("engine host", partial(self._become_host, self.engine, listener), HOST_PATIENCE, END)]
+        self.judged = evaluator_orders(self.settings, self.room)
+        if self.judged is not None:
+            self.judged.write()
+            listener = open_sockets(Address("", 0, unix=self.judged.socket), 1)[0][0]
+            self._own.append(listener)
+            become = partial(self._become_evaluators, self.judged, listener)
+            self.evaluators = [Place("evaluator process", become, HOST_PATIENCE, orders.END)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
 
     def _places(self) -> list[Place]:
         """The host first: its engine takes longest to be ready."""
-        return [*self.hosts, *self.workers]
+        return [*self.hosts, *self.evaluators, *self.workers]
 
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
@@ -148,10 +166,30 @@ class Supervisor:
 
     def _settled(self) -> bool:
         """The engine is ready, or will not be soon: its host has told so, or is dead."""
+        return self._pulse is None or self._pulse.settled
+
+    def _feel(self) -> None:
+        """A host that hangs, its loop blocked or its process stopped, is killed: another one takes its place."""
         for place in self.hosts:
-            if place.pid and not (select.select([place.ready], [], [], 0)[0] and os.read(place.ready, 1) == b"1"):
-                return False
-        return True
+            if not place.pid or self.engine is None:
+                continue
+            patience = max(self.least_patience, 3 * self.engine.hang_after)
+            self._pulse = self._pulse or Pulse(place.ready, patience, time.monotonic())
+            silence = self._pulse.look(time.monotonic())
+            if silence is not None:
+                place.kill(f"was silent for {silence:.0f} s and was killed")
+
+    def _feel_evaluators(self) -> None:
+        """The same, with less patience: every turn waits for their verdicts. They beat once they are loaded."""
+        for place in self.evaluators:
+            if not place.pid:
+                continue
+            now = time.monotonic()
+            pulse = self._evaluator_pulse = self._evaluator_pulse or Pulse(place.ready, EVALUATORS_SILENT, now)
+            silence = pulse.look(now)
+            is_loading = not pulse.settled and now - place.born < EVALUATORS_LOADING
+            if silence is not None and not is_loading:
+                place.kill(f"was silent for {silence:.0f} s and was killed")
 
     # Signals and deaths
 
@@ -183,8 +221,8 @@ class Supervisor:
                 sock.close()
 
     def _ended(self) -> bool:
-        """The workers first: their last answers may need the engine."""
-        for group in (self.workers, self.hosts):
+        """The workers first: their last answers may need the engine and the evaluators."""
+        for group in (self.workers, [*self.hosts, *self.evaluators]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
@@ -206,6 +244,10 @@ class Supervisor:
 
     def _died(self, place: Place, status: int) -> None:
         how = place.died(status)
+        if place in self.hosts:
+            self._pulse = None
+        elif place in self.evaluators:
+            self._evaluator_pulse = None
         if self.draining:
             return
         _say(f"antiphon: {how}")
@@ -225,11 +267,22 @@ class Supervisor:
 
     def _become_worker(self, sockets: list[socket.socket], told: int) -> None:
         self._become(sockets)
-        worker.run(self.settings, sockets, self.room, self.engine, born=self._born, ready=told, life=self._life[0])
+        life = self._life[0]
+        worker.run(self.settings, sockets, self.room, self.engine, self.judged, born=self._born, ready=told, life=life)
 
     def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
         self._become([listener])
         self.host(engine, listener, told=told, life=self._life[0])
+
+    def _become_evaluators(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
+        """Another program: it needs nothing of our memory, nor of our environment."""
+        self._become([listener])
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # inherited: it ends by a signal of its own, after the workers
+        descriptors = (listener.fileno(), told, self._life[0])
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, True)
+        command = [*EVALUATORS, told_what.file, *map(str, descriptors)]
+        os.execve(command[0], command, orders.environment(os.environ))  # noqa: S606
 
     def _become(self, sockets: list[socket.socket]) -> None:
         """What holds for every child; `sockets` are its own, the others must not be kept open by it."""

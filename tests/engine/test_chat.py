@@ -115,6 +115,17 @@ def test_a_stop_word_leaves_no_logprobs_of_what_was_not_said(client: OpenAI) -> 
     assert "".join(entry.token for entry in choice.logprobs.content) == choice.message.content
 
 
+@pytest.mark.parametrize("stop", [None, ["day X", " a X", "the X", "e X"]])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_joined_the_tokens_of_the_logprobs_are_the_text(client: OpenAI, seed: int, stop: Any) -> None:
+    """Also where characters are made of several, where a stop word seemed to begin, and up to the model's own end."""
+    messages: Any = [{"role": "user", "content": "Say 😀 日本語 😀 日本語 and the word today."}]
+    choice = ask(client, messages, seed=seed, temperature=1.5, logprobs=True, stop=stop, max_tokens=60).choices[0]
+    entries = choice.logprobs.content
+    assert b"".join(bytes(entry.bytes) for entry in entries).decode() == choice.message.content
+    assert all(entry.bytes for entry in entries)
+
+
 def test_logprobs_are_those_of_the_tokens_said(client: OpenAI) -> None:
     choice = ask(client, temperature=0, logprobs=True, top_logprobs=3).choices[0]
     entries = choice.logprobs.content
@@ -139,12 +150,39 @@ def test_logprobs_in_a_stream_are_the_same(client: OpenAI) -> None:
 
 
 def test_logit_bias_bans_tokens(client: OpenAI) -> None:
-    """The first token has an even or an odd number: with all of its kind banned it is another one."""
-    plain = text(client, temperature=0, max_tokens=1)
-    halves = [{str(token): -100 for token in range(odd, 49152, 2)} for odd in (0, 1)]
-    banned = [text(client, temperature=0, max_tokens=1, logit_bias=half) for half in halves]
-    assert plain in banned
-    assert banned[0] != banned[1]
+    """Of the tokens that may begin the answer the likeliest is banned, and then the next."""
+    plain = ask(client, temperature=0, max_tokens=1, logprobs=True, top_logprobs=1)
+    words = {plain.choices[0].message.content}
+    for _ in range(2):
+        banned = {str(word): -100 for word in words}
+        words.add(text(client, temperature=0, max_tokens=1, logit_bias=banned))
+    assert len(words) == 3
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"top_k": "x"}, "top_k"),
+        ({"repeat_penalty": 0}, "repeat_penalty"),
+        ({"logit_bias": {"49152": 1}}, "logit_bias"),
+        ({"logit_bias": {str(token): 1 for token in range(301)}}, "logit_bias"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_parameter_of_the_engine_that_is_wrong_is_named(
+    http: httpx2.Client, more: dict[str, Any], param: str, stream: bool
+) -> None:
+    refused = http.post(CHAT, json={"model": MODEL, "messages": STORY, "stream": stream, **more})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["param"] == param
+
+
+def test_more_messages_than_the_context_has_tokens_are_refused_at_once(http: httpx2.Client) -> None:
+    messages = [{"role": "user", "content": ""}] * 100_000
+    refused = http.post(CHAT, json={"model": MODEL, "messages": messages})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["code"] == "context_length_exceeded"
+    assert refused.json()["error"]["param"] == "messages"
 
 
 def test_a_conversation_that_goes_on_finds_its_beginning_in_the_cache(client: OpenAI) -> None:

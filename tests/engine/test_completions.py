@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
+import select
+import socket
+import time
 from typing import Any
 
 import pytest
 from openai import BadRequestError, OpenAI
+
+from tests.support.engine import Gateway
 
 MODEL = "smollm2-135m-instruct"
 
@@ -64,6 +70,40 @@ def test_what_it_cannot_do_is_refused(client: OpenAI, more: dict[str, Any]) -> N
     assert refused.value.param == next(iter(more))
 
 
+def test_more_choices_than_128_over_all_prompts_are_refused(client: OpenAI) -> None:
+    with pytest.raises(BadRequestError) as refused:
+        complete(client, ["a"] * 65, n=2, max_tokens=1)
+    assert refused.value.param == "prompt"
+    assert "at most 128 choices" in str(refused.value)
+
+
+def test_an_empty_prompt_begins_a_document(client: OpenAI) -> None:
+    answer = complete(client, "", max_tokens=5)
+    assert answer.choices[0].text
+    assert answer.usage.prompt_tokens == 1
+    assert complete(client, ["", "Once"], max_tokens=2).choices[1].text
+
+
+@pytest.mark.parametrize("token", [49152, 2**31 + 5, 2**40, -1])
+@pytest.mark.parametrize("echo", [False, True])
+def test_what_is_no_token_of_the_model_is_refused_by_its_place(client: OpenAI, token: int, echo: bool) -> None:
+    with pytest.raises(BadRequestError) as refused:
+        complete(client, [4042, token], echo=echo)
+    assert refused.value.param == "prompt[1]"
+    with pytest.raises(BadRequestError) as refused:
+        client.embeddings.create(model=MODEL, input=[[1], [5, token]])
+    assert refused.value.param == "input[1][1]"
+
+
+def test_logprobs_tell_where_in_the_text_each_token_begins(client: OpenAI) -> None:
+    for seed in range(3):
+        choice = complete(client, "😀 日本語 " * 8, logprobs=1, max_tokens=20, seed=seed, temperature=1.2).choices[0]
+        offsets = choice.logprobs.text_offset
+        assert offsets == sorted(offsets)
+        for offset, token in zip(offsets, choice.logprobs.tokens, strict=True):
+            assert token.startswith("\\x") or "\\x" in token or choice.text[offset:].startswith(token)
+
+
 def cosine(a: list[float], b: list[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
@@ -100,3 +140,23 @@ def test_fewer_dimensions_on_demand_never_more(client: OpenAI) -> None:
     with pytest.raises(BadRequestError) as refused:
         client.embeddings.create(model=MODEL, input="cat", dimensions=5000)
     assert refused.value.param == "dimensions"
+
+
+def test_more_tokens_than_openai_takes_in_one_request_are_refused_in_its_words(client: OpenAI) -> None:
+    with pytest.raises(BadRequestError) as refused:
+        client.embeddings.create(model=MODEL, input=[[5] * 3000] * 101)
+    assert refused.value.code == "max_tokens_per_request"
+    assert "Requested 303000 tokens, max 300000 tokens per request" in str(refused.value)
+
+
+def test_many_inputs_take_their_turns_between_other_requests(client: OpenAI, embedded: Gateway) -> None:
+    """As many requests as there are slots, each with minutes of work: who comes next is served nevertheless."""
+    host, port = embedded.url.removeprefix("http://").split(":")
+    body = json.dumps({"model": MODEL, "input": [[5] * 64] * 1000}).encode()
+    head = b"POST /v1/embeddings HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(body)
+    with socket.create_connection((host, int(port))) as one, socket.create_connection((host, int(port))) as other:
+        for wire in (one, other):
+            wire.sendall(head + body)
+        time.sleep(1.0)  # until both hold their slots
+        assert complete(client, max_tokens=1).choices[0].text
+        assert select.select([one, other], [], [], 0)[0] == []  # neither has been answered

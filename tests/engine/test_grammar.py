@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import validators
 
-from antiphon.engine.grammar import Place, answer_grammar, json_object_grammar, schema_grammar
-from antiphon.engine.narrow import LARGE
-from antiphon.errors import RequestError
+from antiphon.engine.grammar import START, Grammars, SchemaFault
+from antiphon.engine.narrow import LARGE, SMALL, Bounds
 from tests.engine.walk import accepts, draw
 
-STRICT = Place("response_format 'reply'", "response_format")
-LENIENT = Place("function 'f'", "tools[0].function.parameters", "invalid_function_parameters", strict=False)
+
+def grammar_of(schema: dict[str, Any], *, strict: bool = True, bounds: Bounds = SMALL) -> str:
+    return START + Grammars(bounds).rule(schema, strict=strict)
 
 
-def some(schema: dict[str, Any], place: Place = STRICT, many: int = 4) -> list[Any]:
+def some(schema: dict[str, Any], many: int = 4, *, strict: bool = True) -> list[Any]:
     """Values that the grammar lets through; each fits the schema."""
-    grammar = schema_grammar(schema, place)
+    grammar = grammar_of(schema, strict=strict)
     values = [json.loads(draw(grammar, seed)) for seed in range(many)]
     validator = validators.validator_for(schema, default=jsonschema.Draft202012Validator)(schema)
     for value in values:
@@ -34,10 +34,10 @@ def some(schema: dict[str, Any], place: Place = STRICT, many: int = 4) -> list[A
     return values
 
 
-def refusal(schema: dict[str, Any], place: Place = STRICT) -> RequestError:
-    with pytest.raises(RequestError) as caught:
-        schema_grammar(schema, place)
-    return caught.value
+def refusal(schema: dict[str, Any], *, strict: bool = True) -> str:
+    with pytest.raises(SchemaFault) as caught:
+        grammar_of(schema, strict=strict)
+    return str(caught.value)
 
 
 # What schemas are made of
@@ -143,10 +143,20 @@ def test_every_text_of_the_grammar_fits_the_schema(schema: dict[str, Any]) -> No
 
 
 names = st.sampled_from(["a", "b", "c"])
+bounds = st.one_of(st.integers(-3, 3), st.integers(-(10**17), 10**17), st.floats(-100, 100).map(lambda x: round(x, 3)))
 leaves = st.one_of(
     st.fixed_dictionaries({"type": st.just("string")}, optional={"minLength": st.integers(0, 3)}),
     st.fixed_dictionaries({"type": st.just("integer")}, optional={"minimum": st.integers(-5, 5)}),
-    st.fixed_dictionaries({"type": st.just("number")}, optional={"maximum": st.integers(-5, 5)}),
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["number", "integer"])},
+        optional={
+            "minimum": bounds,
+            "maximum": bounds,
+            "exclusiveMinimum": bounds,
+            "exclusiveMaximum": bounds,
+            "multipleOf": st.sampled_from([0.5, 1, 7, 1.5, 86400]),
+        },
+    ),
     st.sampled_from(
         [{"type": "boolean"}, {"type": "null"}, {"enum": ["x", 1]}, {"$ref": "#/$defs/a"}, {}, {"not": {}}, True]
     ),
@@ -180,34 +190,35 @@ def larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def test_no_schema_gets_an_answer_that_breaks_it(schema: Any, shared: Any, seed: int) -> None:
     whole = {"anyOf": [schema], "$defs": {"a": {"type": "object", "properties": {"a": shared}}}}
     try:
-        grammar = schema_grammar(whole, STRICT)
-    except RequestError:
+        grammar = grammar_of(whole)
+    except SchemaFault:
         return
     jsonschema.validate(json.loads(draw(grammar, seed)), whole)
 
 
 def test_what_is_open_is_bounded() -> None:
     person = {"type": "object", "properties": {"name": {"type": "string"}, "tags": {"type": "array"}}}
-    grammar = schema_grammar(person, STRICT)
+    grammar = grammar_of(person)
     assert accepts(grammar, '{"name": "Ann", "tags": ["x", 1]}')
     assert not accepts(grammar, '{"name": "' + "a" * 241 + '"}')
     assert not accepts(grammar, '{"tags": [1, 1, 1, 1, 1, 1]}')
     assert not accepts(grammar, '{"name": "Ann", "more": 1}')
-    assert not accepts(schema_grammar({"type": "number"}, STRICT), "0.3333333333")
-    assert not accepts(schema_grammar({"type": "integer"}, STRICT), "1" * 17)
+    assert not accepts(grammar_of({"type": "number"}), "0.3333333333")
+    assert not accepts(grammar_of({"type": "integer"}), "1" * 17)
+    assert not accepts(grammar_of({"type": "object"}), '{"a key that is longer than a name": 1}')
     chain = '{"value": 1, "next": ' * 5 + "null" + "}" * 5
-    assert not accepts(schema_grammar(SCHEMAS["list"], STRICT), chain)
+    assert not accepts(grammar_of(SCHEMAS["list"]), chain)
 
 
 def test_a_larger_model_gets_larger_bounds() -> None:
-    grammar = schema_grammar({"type": "array", "items": {"type": "string"}}, STRICT, LARGE)
+    grammar = grammar_of({"type": "array", "items": {"type": "string"}}, bounds=LARGE)
     assert accepts(grammar, json.dumps([""] + ["." * 1000] * 50))
     assert not accepts(grammar, json.dumps(["a" * 4001]))
 
 
 def test_twenty_thousand_words_are_taken() -> None:
     schema = {"enum": [f"word {number}" for number in range(20_000)]}
-    assert accepts(schema_grammar(schema, STRICT), '"word 19999"')
+    assert accepts(grammar_of(schema), '"word 19999"')
 
 
 # Generators
@@ -299,8 +310,11 @@ def test_zod_reads_what_its_schema_made() -> None:
         ({"type": "string", "pattern": "(ab"}, "unclosed group"),
         ({"type": "string", "pattern": "^(?=a)b"}, "look-around"),
         ({"type": "integer", "minimum": 5, "maximum": 3}, "minimum (5) is greater than maximum (3)"),
-        ({"$ref": "#/$defs/nobody"}, "reference '/$defs/nobody' does not exist."),
-        ({"$ref": "https://example.com/x.json"}, "reference 'https://example.com/x.json' does not exist."),
+        ({"$ref": "#/$defs/nobody"}, "'$ref' leads nowhere: there is no 'nobody'."),
+        (
+            {"$ref": "https://example.com/x.json"},
+            "'$ref' leads to another document ('x.json'), which is not permitted.",
+        ),
         ({"not": {"type": "string"}}, "'not' is not permitted."),
         ({"type": "array", "contains": {}, "minItems": 1}, "'contains' is not permitted."),
         ({"oneOf": [{"type": "number"}, {"type": "integer"}]}, "'oneOf' is not permitted where its schemas overlap."),
@@ -311,17 +325,14 @@ def test_zod_reads_what_its_schema_made() -> None:
     ],
 )
 def test_a_schema_that_cannot_be_held_is_refused(schema: dict[str, Any], fault: str) -> None:
-    error = refusal(schema)
-    assert error.message.startswith("Invalid schema for response_format 'reply': ")
-    assert fault in error.message
-    assert (error.status, error.param, error.code) == (400, "response_format", None)
+    assert fault in refusal(schema)
 
 
 def test_a_bottomless_schema_is_refused() -> None:
     schema: dict[str, Any] = {"type": "string"}
     for _ in range(100):
         schema = {"type": "array", "items": schema}
-    assert "nested too deeply" in refusal(schema).message
+    assert "nested too deeply" in refusal(schema)
 
 
 def test_without_strict_what_cannot_be_held_is_left_out() -> None:
@@ -338,87 +349,56 @@ def test_without_strict_what_cannot_be_held_is_left_out() -> None:
         "then": {"required": ["size"]},
     }
     refusal(schema)
-    assert accepts(schema_grammar(schema, LENIENT), '{"tags": [1, 1], "price": "012", "size": 1}')
-    error = refusal({"type": "object", "properties": {"a": {"type": "banana"}}}, LENIENT)
-    assert error.message == "Invalid schema for function 'f': Invalid type: banana"
-    assert error.param == "tools[0].function.parameters"
-    assert error.code == "invalid_function_parameters"
+    assert accepts(grammar_of(schema, strict=False), '{"tags": [1, 1], "price": "012", "size": 1}')
+    assert refusal({"type": "object", "properties": {"a": {"type": "banana"}}}, strict=False) == "Invalid type: banana"
 
 
-# response_format
+# Numbers
 
 
-def asked(form: dict[str, Any] | None, *said: str) -> str | None:
-    messages = [{"role": "user", "content": text} for text in said or ("Reply in JSON.",)]
-    return answer_grammar({"response_format": form, "messages": messages}, messages)
+NUMBERS: list[tuple[dict[str, Any], list[str], list[str]]] = [
+    ({}, ["-74.006", "-5", "0", "12.5", "999999999999999"], ["0.3333333", "1" * 16, "-0.1234567", "01", "1e5"]),
+    ({"minimum": -90, "maximum": 90}, ["-90", "90", "90.0", "-89.999999", "0.5"], ["90.1", "-90.000001", "91", "-100"]),
+    ({"exclusiveMinimum": 0}, ["0.000001", "1", "0.1"], ["0", "0.0", "-0", "-1"]),
+    ({"exclusiveMaximum": 0}, ["-0.5", "-1"], ["0", "-0", "-0.0", "1"]),
+    ({"maximum": -1}, ["-1", "-1.0", "-1.5", "-74.006"], ["-0.999", "1", "0"]),
+    (
+        {"minimum": -2.75, "exclusiveMaximum": -0.5},
+        ["-2.75", "-1", "-0.500001", "-0.6"],
+        ["-2.76", "-0.5", "-0.50", "0"],
+    ),
+    ({"minimum": 0, "maximum": 1}, ["0", "1", "0.999999", "1.0"], ["1.01", "-0.5", "2"]),
+    (
+        {"minimum": 12.345, "maximum": 1200},
+        ["12.345", "13", "99", "100", "1199.5", "1200"],
+        ["12.344", "12.3", "12", "1200.1"],
+    ),
+    ({"multipleOf": 0.25, "minimum": -1}, ["-0.5", "0.75", "3"], ["-1.25", "0.3"]),
+]
 
 
-def test_text_has_no_grammar() -> None:
-    assert asked(None) is None
-    assert asked({"type": "text"}) is None
+@pytest.mark.parametrize(("bounds", "inside", "outside"), NUMBERS)
+def test_numbers_are_of_few_digits_and_within_their_bounds(
+    bounds: dict[str, Any], inside: list[str], outside: list[str]
+) -> None:
+    grammar = grammar_of({"type": "number", **bounds})
+    assert [text for text in inside if not accepts(grammar, text)] == []
+    assert [text for text in outside if accepts(grammar, text)] == []
 
 
-def test_a_schema_is_kept_to() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    grammar = asked({"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}})
-    assert grammar is not None
-    assert accepts(grammar, '{"n": 5}')
-    assert not accepts(grammar, '{"n": "5"}')
+def test_keys_that_are_named_and_match_a_pattern_fit_both() -> None:
+    patterned = {"patternProperties": {"^a": {"type": "string", "maxLength": 1}}, "required": ["ab"]}
+    assert all(len(value["ab"]) <= 1 for value in some({"type": "object", **patterned}))
+    assert refusal({"type": "object", "properties": {"ab": {"type": "integer"}}, **patterned})
 
 
-def test_a_schema_may_be_missing() -> None:
-    grammar = asked({"type": "json_schema", "json_schema": {"name": "reply"}})
-    assert grammar is not None
-    assert isinstance(json.loads(draw(grammar, 1)), dict)
+def test_counts_multiply_only_where_one_stands_in_another() -> None:
+    beside = r"^[0-9a-f]{80}-[0-9a-f]{80}-[0-9a-f]{80}$"
+    assert grammar_of({"type": "string", "pattern": beside})
+    assert "too complex" in refusal({"type": "string", "pattern": "^(([a-z]{80}-){80}){80}$"})
 
 
-def test_a_vendors_format_is_refused() -> None:
-    with pytest.raises(RequestError, match="'response_format' of type 'ebnf' is not supported") as caught:
-        asked({"type": "ebnf", "ebnf": "root ::= x"})
-    assert caught.value.param == "response_format"
-
-
-def test_any_object_is_small() -> None:
-    grammar = asked({"type": "json_object"})
-    assert grammar is not None
-    assert accepts(grammar, '{"name": "Ann", "age": 5, "tags": ["x", null]}')
-    assert not accepts(grammar, "[1]")
-    assert not accepts(grammar, "{}")
-    for seed in range(4):
-        assert isinstance(json.loads(draw(grammar, seed)), dict)
-
-
-PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
-INSTRUCTOR = (
-    "As a genius expert, your task is to understand the content and provide the parsed objects in json that match the "
-    f"following json_schema:\n\n{json.dumps({'type': 'object', **PERSON}, indent=2)}\n\nMake sure to return an "
-    "instance of the JSON, not the schema itself"
-)
-LANGCHAIN = (
-    'As an example, for the schema {"properties": {"foo": {"title": "Foo", "type": "array", "items": {"type": '
-    '"string"}}}, "required": ["foo"]} the object {"foo": ["bar", "baz"]} is a well-formatted instance. The object '
-    '{"properties": {"foo": ["bar", "baz"]}} is not well-formatted.\n\nHere is the output schema:\n```\n'
-    f"{json.dumps(PERSON)}\n```"
-)
-
-
-@pytest.mark.parametrize("told", [INSTRUCTOR, LANGCHAIN])
-def test_a_schema_in_the_prompt_counts(told: str) -> None:
-    grammar = json_object_grammar([{"content": told}, {"content": "Ann is 5."}])
-    assert accepts(grammar, '{"name": "Ann", "age": 5}')
-    assert not accepts(grammar, '{"name": "Ann"}')
-    assert not accepts(grammar, '{"other": 1}')
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        'Reply in JSON like {"name": "Ann", "age": 5}.',
-        'Describe {"properties": {"foo": ["bar"]}} in JSON.',
-        'JSON {"properties": {"a": {"type": "banana"}}}',
-        "JSON " + "{" * 10_000,
-        "JSON {{{ {",
-    ],
-)
-def test_other_braces_in_the_prompt_do_not(told: str) -> None:
-    assert accepts(json_object_grammar([{"content": told}]), '{"any": "thing"}')
+def test_what_a_branch_would_lose_is_not_taken_though_not_strict() -> None:
+    """pydantic's Decimal: the string's pattern cannot be held, the number can."""
+    schema = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?0*\d*\.?\d*$"}]}
+    assert all(type(value) in (int, float) for value in some(schema, strict=False))

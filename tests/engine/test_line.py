@@ -111,6 +111,35 @@ async def test_one_request_with_many_choices_does_not_keep_others_out() -> None:
         await asyncio.gather(*(guest.task for guest in many), other.task)
 
 
+async def test_further_choices_of_a_request_that_was_served_wait_as_long_as_it_takes() -> None:
+    line = opened(slots=1, patience=0.05)
+    other = Guest(line)
+    await settle()
+    async with line.place() as ticket:
+        many = [Guest(line, ticket) for _ in range(2)]  # both stand in line before either is served
+        await settle()
+        other.leave.set()
+        await other.task
+        await settle()
+        await asyncio.sleep(0.1)  # longer than the patience of who has not been served
+        assert [guest.served.is_set() for guest in many] == [True, False]
+        assert not many[1].task.done()
+        many[0].leave.set()
+        many[1].leave.set()
+        await asyncio.gather(*(guest.task for guest in many))
+
+
+async def test_a_full_line_and_a_long_wait_are_told_apart() -> None:
+    line = opened(slots=1, length=1, patience=0.05)
+    first, second, third = Guest(line), Guest(line), Guest(line)
+    with pytest.raises(OverloadError, match="and 1 requests wait already"):
+        await third.task
+    with pytest.raises(OverloadError, match=r"none became free within 0\.05 s"):
+        await second.task
+    first.leave.set()
+    await first.task
+
+
 async def test_while_the_engine_is_down_nobody_is_served_and_everybody_waits() -> None:
     line = opened()
     line.close("It crashed.")

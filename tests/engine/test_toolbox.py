@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,9 +10,10 @@ import jsonschema
 import pytest
 
 from antiphon.engine.probe import Heard, Probe
-from antiphon.engine.telling import PAGE
+from antiphon.engine.telling import PAGE, spell
 from antiphon.engine.toolbox import Tool, Toolbox
 from antiphon.errors import RequestError
+from tests.engine.here import Here
 from tests.engine.walk import accepts, draw
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -31,8 +33,12 @@ TOOLS = [{"type": "function", "function": function} for function in (WEATHER, AD
 PARIS = [{"role": "user", "content": "What is the weather in Paris?"}]
 
 
+def toolbox_of(document: dict[str, Any]) -> Toolbox | None:
+    return asyncio.run(Toolbox.read(document, Here()))
+
+
 def box(**document: Any) -> Toolbox:
-    read = Toolbox.read({"tools": TOOLS, "messages": PARIS, **document})
+    read = toolbox_of({"tools": TOOLS, "messages": PARIS, **document})
     assert read is not None
     return read
 
@@ -47,7 +53,7 @@ def named(name: str, kind: str = "function") -> dict[str, Any]:
 
 def refusal(**document: Any) -> RequestError:
     with pytest.raises(RequestError) as caught:
-        Toolbox.read({"tools": TOOLS, "messages": PARIS, **document})
+        toolbox_of({"tools": TOOLS, "messages": PARIS, **document})
     assert caught.value.status == 400
     return caught.value
 
@@ -96,7 +102,7 @@ def test_the_choice(choice: Any, allowed: list[str], is_forced: bool, is_named: 
     ],
 )
 def test_there_is_nothing_to_call(document: dict[str, Any]) -> None:
-    assert Toolbox.read({"messages": PARIS, **document}) is None
+    assert toolbox_of({"messages": PARIS, **document}) is None
 
 
 def test_functions_of_old() -> None:
@@ -153,8 +159,27 @@ def test_functions_of_old() -> None:
         ),
         (
             {"tools": [TOOLS[0], {"type": "function", "function": {"name": "f", "parameters": {"$ref": "#/no"}}}]},
-            "Invalid schema for function 'f': reference '/no' does not exist.",
+            "Invalid schema for function 'f': '$ref' leads nowhere: there is no 'no'.",
             "tools[1].function.parameters",
+        ),
+        *(
+            (
+                {"tools": [{"type": "function", "function": {"name": "f", "parameters": parameters}}]},
+                "Invalid schema for function 'f': schema must be a JSON Schema of 'type: \"object\"'.",
+                "tools[0].function.parameters",
+            )
+            for parameters in (
+                {"type": "string"},
+                {"type": ["object", "null"]},
+                {"anyOf": [{"type": "string"}, CITY]},
+                {"$ref": "#/$defs/list", "$defs": {"list": {"type": "array", "items": {"type": "string"}}}},
+            )
+        ),
+        (
+            {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": []}}},
+            "Invalid 'tool_choice.allowed_tools.tools': empty array. Expected at least one tool where the mode is "
+            "'required'.",
+            "tool_choice.allowed_tools.tools",
         ),
         (
             {"tools": None, "functions": [{"name": "f", "parameters": {"properties": {"a": {"type": "x"}}}}]},
@@ -238,6 +263,15 @@ def test_shared_words_count() -> None:
 def test_one_word_that_no_tool_knows_is_small_talk() -> None:
     assert probe("ok").judge(heard(-1.0, -1.0, -1.0, -9.0)) is None
     assert probe("Weather!").judge(heard(-1.0, -1.0, -1.0, -9.0)) == "get_weather"
+
+
+def test_a_request_that_leans_on_the_talk_rather_means_the_same_tool() -> None:
+    earlier = answered({"role": "assistant", "content": "It is 18 degrees."})
+    toolbox = box()
+    for said, name in (("And in Rome?", "get_weather"), ("And now something completely different, please", None)):
+        plan = toolbox.plan([*earlier, {"role": "user", "content": said}])
+        assert isinstance(plan, Probe)
+        assert plan.judge(heard(-5.0, -5.0, -5.0, -5.5)) == name
 
 
 def test_only_what_all_trials_reached_is_compared() -> None:
@@ -364,3 +398,24 @@ def test_a_short_request_is_told_what_was_said_before() -> None:
     short = toolbox.order(toolbox.tools[0], [*before, {"role": "user", "content": "How is it there?"}]).prompt
     assert "\nBefore: I am in Oslo. Nice!\nRequest: How is it there?\n" in short
     assert "Oslo" not in toolbox.order(toolbox.tools[0], [*before, *PARIS]).prompt
+
+
+def test_what_is_required_is_given_though_it_is_not_described() -> None:
+    toolbox = box(tools=[{"type": "function", "function": {"name": "f", "parameters": {"required": ["x"]}}}])
+    for seed in range(5):
+        assert all("x" in json.loads(arguments) for arguments in calls(toolbox, seed))
+
+
+def test_a_tool_of_many_arguments_is_told_shortly() -> None:
+    properties = {f"property_{number}": {"type": "string"} for number in range(800)}
+    parameters = {"type": "object", "properties": properties, "required": ["property_799"]}
+    toolbox = box(tools=[{"type": "function", "function": {"name": "f", "parameters": parameters}}])
+    line = toolbox.tools[0].line
+    assert line.startswith("f(property_0, property_1, ")
+    assert len(line) < 1000
+    assert json.loads(calls(toolbox, 1)[0]).keys() >= {"property_799"}
+
+
+def test_a_long_result_is_told_as_far_as_there_is_room() -> None:
+    told = spell([*PARIS, {"role": "tool", "tool_call_id": "1", "content": "x" * 10_000}], 6000)
+    assert told[-1][1].count("x") == 6000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import httpx2
@@ -239,3 +240,39 @@ def test_a_tool_that_was_not_given_cannot_be_named(client: OpenAI) -> None:
     with pytest.raises(BadRequestError) as refused:
         ask(client, "Hi", tools=TOOLS, tool_choice={"type": "function", "function": {"name": "nobody"}})
     assert refused.value.param == "tool_choice"
+
+
+HEAVY = {"type": "string", "allOf": [{"pattern": f".*a{number}.*"} for number in range(30)]}
+
+
+def test_a_schema_that_would_take_minutes_is_refused_and_holds_nobody_up(http: httpx2.Client) -> None:
+    parameters = {"type": "object", "properties": {"a": HEAVY}, "required": ["a"]}
+    tools = [TOOLS[0], {"type": "function", "function": {"name": "heavy", "parameters": parameters}}]
+    messages = [{"role": "user", "content": PARIS}]
+    began = time.monotonic()
+    refused = http.post(CHAT, json={"model": MODEL, "messages": messages, "tools": tools})
+    error = refused.json()["error"]
+    assert refused.status_code == 400, refused.text
+    assert (error["param"], error["code"]) == ("tools[1].function.parameters", "invalid_function_parameters")
+    assert error["message"] == "Invalid schema for function 'heavy': schema is too complex."
+    messages = [{"role": "user", "content": "Answer in JSON by the schema " + json.dumps(parameters)}]
+    body = {"model": MODEL, "messages": messages, "response_format": {"type": "json_object"}, "max_tokens": 1}
+    assert http.post(CHAT, json=body).status_code == 200
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_tool_of_many_arguments_can_be_called(http: httpx2.Client, stream: bool) -> None:
+    properties = {f"property_{number}": {"type": "string"} for number in range(800)}
+    wide = {"name": "wide", "parameters": {"type": "object", "properties": properties, "required": ["property_7"]}}
+    body = {
+        "model": MODEL,
+        "messages": [{"role": "user", "content": "Set property_7 to blue."}],
+        "tools": [{"type": "function", "function": wide}, TOOLS[0]],
+        "tool_choice": "required",
+        "max_tokens": 100,
+        "stream": stream,
+    }
+    answer = http.post(CHAT, json=body)
+    assert answer.status_code == 200
+    assert "error" not in answer.text

@@ -61,9 +61,10 @@ def until(look: Callable[[], Found | None], patience: float = PATIENCE) -> Found
 
 @contextmanager
 def running(room: Path, settings: str | None = None, **environ: str) -> Iterator[Gateway]:
-    """`antiphon serve` on a free port; without `settings` as a newcomer starts it."""
+    """`antiphon serve` on a free port; without `settings` as a newcomer starts it, but that nobody judges what is said:
+    what the engine makes of sampling at its limits is not always fit to be judged."""
     state_home = room / "state"
-    environ = {**os.environ, "XDG_STATE_HOME": str(state_home), **environ}
+    environ = {**os.environ, "XDG_STATE_HOME": str(state_home), "ANTIPHON_SAFETY__ENABLED": "false", **environ}
     options = ["--listen", "127.0.0.1:0"]
     if settings is not None:
         (room / "settings.toml").write_text(settings)

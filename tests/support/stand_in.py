@@ -1,7 +1,8 @@
 """`antiphon serve` with a stand-in for the engine's host: the scripted upstream, on the engine's socket.
 
 It does what it is told, line by line, on the pipe that STAND_IN names: `ready`, `unavailable REASON`, `continue` (with
-the answers that wait), `stubborn` (the signal that ends it is not heard). It begins with "starting", like the real one.
+the answers that wait), `stubborn` (the signal that ends it is not heard), `hang` (for good). It begins with "starting",
+like the real one.
 
 usage: STAND_IN=PIPE python -m tests.support.stand_in FILE
 """
@@ -18,6 +19,7 @@ from pathlib import Path
 from antiphon import supervisor
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
+from antiphon.engine.pulse import beat
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Received, Script, ScriptedUpstream, json_answer, sse, wait
@@ -54,7 +56,8 @@ def run(options: EngineOptions, listener: socket.socket, *, told: int, life: int
 
 async def _serve(options: EngineOptions, told: int, life: int) -> None:
     loop = asyncio.get_running_loop()
-    stopping, going_on = asyncio.Event(), asyncio.Event()
+    stopping, going_on, settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    beating = loop.create_task(beat(told, settled))
     loop.add_signal_handler(END, stopping.set)
     loop.add_reader(life, stopping.set)
 
@@ -71,13 +74,15 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
     def carry_out(word: str, rest: str) -> None:
         if word in ("ready", "unavailable"):
             state.write(options.state, state.State("ready") if word == "ready" else state.State("unavailable", rest))
-            os.write(told, b"1")
+            settled.set()
         elif word == "continue":
             going_on.set()
         elif word == "stubborn":
             loop.remove_signal_handler(END)
             signal.signal(END, signal.SIG_IGN)
             os.write(2, b"stubborn now\n")
+        elif word == "hang":
+            signal.pause()
 
     upstream = ScriptedUpstream(answer)
     await upstream.start(unix=options.socket)
@@ -88,8 +93,9 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
     orders = os.open(PIPE, os.O_RDONLY | os.O_NONBLOCK)
     loop.add_reader(orders, obey)
     await stopping.wait()
+    beating.cancel()
     await upstream.stop()
 
 
 if __name__ == "__main__":
-    raise SystemExit(supervisor.run(load(sys.argv[1], {}, CATALOG), host=run))
+    raise SystemExit(supervisor.run(load(sys.argv[1], {}, CATALOG), host=run, least_patience=0.0))

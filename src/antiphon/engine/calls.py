@@ -38,6 +38,7 @@ class Fragment:
 @dataclass(frozen=True, slots=True)
 class CallEnds:
     index: int
+    written: str  # the whole call
 
 
 CallEvent = CallBegins | Fragment | CallEnds
@@ -101,7 +102,7 @@ class CallReader:
             self.over = True
             return
         yield from self._tell()
-        yield CallEnds(len(self._ended))
+        yield CallEnds(len(self._ended), self._open)
         self._ended.append(self._open)
         self.over = len(self._ended) == self._most
         self._open, self._sent, self._spelling = "", 0, Spelling()

@@ -8,42 +8,50 @@ from functools import partial
 from typing import Any, Final
 
 from antiphon.engine.choice import CallChoice, Choice, TextChoice
+from antiphon.engine.compiler_client import Compiler
 from antiphon.engine.conversation import plain
 from antiphon.engine.engine import Engine
 from antiphon.engine.generation import End, Words, generate
-from antiphon.engine.grammar import answer_grammar
+from antiphon.engine.grammar import START
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.probe import Heard, Probe, Trial, heard_of
 from antiphon.engine.reply import Reply
+from antiphon.engine.response_format import answer_grammar
 from antiphon.engine.sampling import budget, is_repeatable, sampling
 from antiphon.engine.telling import spell
 from antiphon.engine.toolbox import Tool, Toolbox
 from antiphon.engine.usage import together, usage_of
 
 Document = dict[str, Any]
+RESULT_SHARE: Final = 2  # characters of a tool's result for each token of the context: about half of it
 GREEDY: Final[Document] = {"temperature": 0.0}
 
 
 class ChatTurn:
-    def __init__(self, engine: Engine, document: Document, reply: Reply) -> None:
+    def __init__(self, engine: Engine, compiler: Compiler, document: Document, reply: Reply) -> None:
         """Raises RequestError for what this model cannot do."""
         self._engine = engine
+        self._compiler = compiler
         self._document = document
         self._reply = reply
         self._messages = plain(document)
-        self._toolbox = Toolbox.read(document, engine.bounds)
-        self._grammar = answer_grammar(document, self._messages, engine.bounds)
+        self._toolbox: Toolbox | None = None
+        self._grammar: str | None = None
         self._head: Document = {}
 
     async def run(self) -> None:
-        engine, words = self._engine, spell(self._messages)
+        engine, words = self._engine, spell(self._messages, RESULT_SHARE * self._engine.options.context)
         engine.check_size((text for _, text in words), param="messages", what="messages")
+        reading = self._compiler.reading()
+        self._toolbox = await Toolbox.read(self._document, reading)
+        self._grammar = await answer_grammar(self._document, self._messages, reading, engine.bounds)
         async with engine.line.place() as ticket:
             prompt = await engine.prepare(ticket, lambda native: engine.template.tokens(native, words))
             engine.check_length(len(prompt), param="messages", what="messages")
+            engine.check_sampling(self._document)
             self._head = engine.head("chatcmpl-", "chat.completion.chunk")
             n = self._document.get("n") or 1
-            choices = [engine.in_slot(ticket, partial(self._choice, index, prompt)) for index in range(n)]
+            choices = [partial(engine.in_slot, ticket, partial(self._choice, index, prompt)) for index in range(n)]
             ends = await together(choices, one_by_one=is_repeatable(self._document))
         self._reply.finish(usage_of(ends[0].prompt, ends))
 
@@ -51,14 +59,17 @@ class ChatTurn:
         order = sampling(self._document, index)
         toolbox, tool = self._toolbox, await self._tool(native)
         if toolbox is None or tool is None:
-            if self._grammar is not None:
-                order["grammar"] = self._grammar
-            return await self._speak(TextChoice(index, json=self._grammar is not None), prompt, order, native)
+            if self._grammar is None:
+                return await self._speak(TextChoice(index, None), prompt, order, native)
+            order["grammar"] = self._grammar
+            check = partial(self._compiler.check, self._grammar)
+            return await self._speak(TextChoice(index, check), prompt, order, native)
         call = toolbox.order(tool, self._messages)
         prompt = await self._engine.template.plain(native, call.prompt)
         self._engine.check_length(len(prompt), param="messages", what="messages")
         order |= {**GREEDY, "grammar": call.grammar, "stop": []}
-        choice = CallChoice(index, tool.reader(), legacy=toolbox.legacy, named=toolbox.named)
+        check = partial(self._compiler.check, START + tool.rule)
+        choice = CallChoice(index, call.reader(), check, legacy=toolbox.legacy, named=toolbox.named)
         return await self._speak(choice, prompt, order, native)
 
     async def _speak(self, choice: Choice, prompt: list[int], order: Document, native: NativeClient) -> End:
@@ -68,14 +79,14 @@ class ChatTurn:
         async with aclosing(generate(native, prompt, most, order, top_logprobs=wanted)) as items:
             async for item in items:
                 if isinstance(item, End):
-                    return self._end(choice, item)
-                self._put(choice.say(item))
+                    return await self._end(choice, item)
+                self._put(await choice.say(item))
                 if choice.over:
-                    return self._end(choice, End(cut=False, prompt=len(prompt), cached=0, completion=item.tokens))
+                    return await self._end(choice, End(cut=False, prompt=len(prompt), cached=0, completion=item.tokens))
         raise AssertionError("a generation ends with its End")
 
-    def _end(self, choice: Choice, end: End) -> End:
-        self._put(choice.end(end))
+    async def _end(self, choice: Choice, end: End) -> End:
+        self._put(await choice.end(end))
         return end
 
     def _put(self, entries: Iterable[Document]) -> None:

@@ -1,18 +1,21 @@
-"""One choice of an answer as it is spoken: words in, the `choices` entries of its chunks out."""
+"""One choice of an answer as it is spoken: words in, the `choices` entries of its chunks out.
+
+llama.cpp goes on without a grammar that fails. Ours are tried before; what was written under one is looked at once more
+before it is said to be whole (`Check`).
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
-import msgspec
-
-from antiphon.engine.calls import CallBegins, CallEvent, CallReader, Fragment
+from antiphon.engine.calls import CallBegins, CallEnds, CallEvent, CallReader, Fragment
 from antiphon.engine.generation import End, Words
 from antiphon.errors import AntiphonError
 
 Document = dict[str, Any]
+Check = Callable[[str], Awaitable[None]]  # raises AntiphonError for a text that does not fit its grammar
 
 
 class Choice(Protocol):
@@ -20,9 +23,9 @@ class Choice(Protocol):
     def over(self) -> bool:
         """Nothing more is wanted, though the model may go on."""
 
-    def say(self, words: Words) -> Iterator[Document]: ...
+    async def say(self, words: Words) -> list[Document]: ...
 
-    def end(self, end: End) -> Iterator[Document]: ...
+    async def end(self, end: End) -> list[Document]: ...
 
 
 class TextChoice:
@@ -30,46 +33,37 @@ class TextChoice:
 
     over = False
 
-    def __init__(self, index: int, *, json: bool) -> None:
+    def __init__(self, index: int, check: Check | None) -> None:
+        """`check`: where a grammar demands JSON."""
         self._index = index
-        self._json = json
+        self._check = check
         self._begun = False
         self._said: list[str] = []
 
-    def say(self, words: Words) -> Iterator[Document]:
-        yield from self._begin()
-        if self._json:
+    async def say(self, words: Words) -> list[Document]:
+        if self._check is not None:
             self._said.append(words.text)
-        yield _entry(self._index, {"content": words.text}, words.logprobs)
+        return [*self._begin(), _entry(self._index, {"content": words.text}, words.logprobs)]
 
-    def end(self, end: End) -> Iterator[Document]:
-        yield from self._begin()
-        if self._json and not end.cut:
-            self._check()
-        yield _entry(self._index, {}, [], "length" if end.cut else "stop")
+    async def end(self, end: End) -> list[Document]:
+        if self._check is not None and not end.cut and not end.word:
+            await self._check("".join(self._said))
+        return [*self._begin(), _entry(self._index, {}, [], "length" if end.cut else "stop")]
 
     def _begin(self) -> Iterator[Document]:
         if not self._begun:
             self._begun = True
             yield _entry(self._index, {"role": "assistant", "content": ""}, [])
 
-    def _check(self) -> None:
-        """llama.cpp goes on without a grammar that it cannot read. Ours are checked before; this is the second look."""
-        try:
-            msgspec.json.decode("".join(self._said))
-        except (msgspec.MsgspecError, RecursionError):
-            raise AntiphonError(
-                "The embedded engine did not keep to the format that was asked for.", code="engine_error"
-            ) from None
-
 
 class CallChoice:
     """Calls of tools, or the one call of a legacy function."""
 
-    def __init__(self, index: int, reader: CallReader, *, legacy: bool, named: bool) -> None:
+    def __init__(self, index: int, reader: CallReader, check: Check, *, legacy: bool, named: bool) -> None:
         """`named`: the client has said which, and the call is no news to it: OpenAI then says that it just stopped."""
         self._index = index
         self._reader = reader
+        self._check = check
         self._legacy = legacy
         self._reason = "stop" if named else "function_call" if legacy else "tool_calls"
         self._begun = False
@@ -79,18 +73,20 @@ class CallChoice:
     def over(self) -> bool:
         return self._reader.over
 
-    def say(self, words: Words) -> Iterator[Document]:
-        yield from self._begin()
+    async def say(self, words: Words) -> list[Document]:
+        entries = list(self._begin())
         for event in self._reader.feed(words.text):
+            if isinstance(event, CallEnds):
+                await self._check(event.written)
             delta = self._legacy_delta(event) if self._legacy else self._delta(event)
             if delta is not None:
-                yield _entry(self._index, delta, [])
+                entries.append(_entry(self._index, delta, []))
+        return entries
 
-    def end(self, end: End) -> Iterator[Document]:
-        yield from self._begin()
+    async def end(self, end: End) -> list[Document]:
         if not end.cut and not self._reader.complete:
             raise AntiphonError("The embedded engine broke off in the middle of a call.", code="engine_error")
-        yield _entry(self._index, {}, [], "length" if end.cut else self._reason)
+        return [*self._begin(), _entry(self._index, {}, [], "length" if end.cut else self._reason)]
 
     def _begin(self) -> Iterator[Document]:
         if not self._begun:

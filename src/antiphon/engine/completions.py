@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from antiphon.engine.engine import Engine
 from antiphon.engine.generation import End, Words, generate
+from antiphon.engine.legacy_logprobs import LegacyLogprobs
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import EVENTS, encode, send
 from antiphon.engine.sampling import budget, is_repeatable, sampling
@@ -18,6 +19,7 @@ from antiphon.sse import DONE, frame
 
 Document = dict[str, Any]
 USUAL_TOKENS: Final = 16  # OpenAI's default
+MOST_CHOICES: Final = 128  # OpenAI's bound of `n`
 
 
 class CompletionTurn:
@@ -28,40 +30,50 @@ class CompletionTurn:
         self._streams = document.get("stream") is True
         self._head: Document = {}
         self._texts: dict[int, list[str]] = {}
-        self._logprobs: dict[int, list[Document]] = {}
+        self._logprobs: dict[int, LegacyLogprobs] = {}
         self._finished: dict[int, str] = {}
 
     async def run(self) -> None:
         document, engine = self._document, self._engine
-        _refuse(document)
-        for prompt in _prompts(document.get("prompt")):
+        given, n = _prompts(document.get("prompt")), document.get("n") or 1
+        _refuse(document, len(given) * n)
+        for prompt in given:
             if isinstance(prompt, str):
                 engine.check_size([prompt], param="prompt", what="prompt")
-        n = document.get("n") or 1
         async with engine.line.place() as ticket:
-            prompts = await engine.prepare(ticket, self._prompts)
+            prompts = await engine.prepare(ticket, lambda native: self._read(native, given))
+            engine.check_sampling(document)
             self._head = engine.head("cmpl-", "text_completion")
-            for tokens, _ in prompts:
-                engine.check_length(len(tokens), param="prompt", what="prompt")
             choices = [
-                engine.in_slot(ticket, partial(self._choice, position * n + index, index, tokens, echo))
+                partial(engine.in_slot, ticket, partial(self._choice, position * n + index, index, tokens, echo))
                 for position, (tokens, echo) in enumerate(prompts)
                 for index in range(n)
             ]
             ends = await together(choices, one_by_one=is_repeatable(document))
         self._finish(usage_of(sum(len(tokens) for tokens, _ in prompts), ends))
 
-    async def _prompts(self, native: NativeClient) -> list[tuple[list[int], str]]:
-        """Of each its tokens, and its text where that is to be said again."""
-        echoes = self._document.get("echo") is True
-        prompts = []
-        for prompt in _prompts(self._document.get("prompt")):
+    async def _read(self, native: NativeClient, given: list[str | list[int]]) -> list[tuple[list[int], str]]:
+        """Of each prompt its tokens, and its text where that is to be said again."""
+        engine, echoes = self._engine, self._document.get("echo") is True
+        prompts: list[tuple[list[int], str]] = []
+        for prompt in given:
             if isinstance(prompt, str):
-                prompts.append((await self._engine.template.plain(native, prompt), prompt if echoes else ""))
+                tokens, echo = await engine.template.plain(native, prompt), prompt if echoes else ""
             else:
+                engine.check_length(len(prompt), param="prompt", what="prompt")
+                engine.check_tokens(prompt, param="prompt" if len(given) == 1 else f"prompt[{len(prompts)}]")
+                tokens = prompt
                 echo = (await native.ask("/detokenize", {"tokens": prompt}))["content"] if echoes else ""
-                prompts.append((prompt, echo))
+            engine.check_length(len(tokens), param="prompt", what="prompt")
+            prompts.append((tokens or await self._nothing(native), echo))
         return prompts
+
+    async def _nothing(self, native: NativeClient) -> list[int]:
+        """Without a prompt the model begins a document, as OpenAI's do."""
+        tokens = await self._engine.template.nothing(native)
+        if not tokens:
+            raise RequestError("Invalid 'prompt': this model cannot go on from an empty one.", param="prompt")
+        return tokens
 
     async def _choice(self, place: int, index: int, prompt: list[int], echo: str, native: NativeClient) -> End:
         document = self._document
@@ -81,13 +93,14 @@ class CompletionTurn:
 
     def _say(self, place: int, words: Words) -> None:
         said = self._texts.setdefault(place, [])
-        offset = sum(map(len, said))
-        said.append(words.text)
-        logprobs = self._logprobs.setdefault(place, [])
+        logprobs = self._logprobs.setdefault(place, LegacyLogprobs())
+        if not words.logprobs:
+            logprobs.skip(words.text)
         if self._streams:
-            self._put(place, words.text, _legacy(words.logprobs, offset) if words.logprobs else None, None)
+            self._put(place, words.text, logprobs.spell(words.logprobs) if words.logprobs else None, None)
         else:
-            logprobs += words.logprobs
+            said.append(words.text)
+            logprobs.entries += words.logprobs
 
     def _end(self, place: int, reason: str) -> None:
         self._finished[place] = reason
@@ -114,16 +127,18 @@ class CompletionTurn:
             {
                 "text": "".join(self._texts.get(place, [])),
                 "index": place,
-                "logprobs": _legacy(self._logprobs.get(place, []), 0)
-                if self._document.get("logprobs") is not None
-                else None,
+                "logprobs": self._whole_logprobs(place) if self._document.get("logprobs") is not None else None,
                 "finish_reason": self._finished[place],
             }
             for place in sorted(self._finished)
         ]
 
+    def _whole_logprobs(self, place: int) -> Document:
+        logprobs = self._logprobs.get(place) or LegacyLogprobs()
+        return logprobs.spell(logprobs.entries)
 
-def _refuse(document: Document) -> None:
+
+def _refuse(document: Document, choices: int) -> None:
     """What this model cannot do, rather than something else in its place."""
     if document.get("suffix"):
         raise RequestError("This model does not support the 'suffix' parameter.", param="suffix")
@@ -131,6 +146,13 @@ def _refuse(document: Document) -> None:
         raise RequestError("This model does not support 'best_of' greater than 'n'.", param="best_of")
     if document.get("echo") is True and document.get("logprobs") is not None:
         raise RequestError("This model does not support 'logprobs' together with 'echo'.", param="echo")
+    if choices > MOST_CHOICES:
+        raise RequestError(
+            f"Invalid 'prompt': too many prompts. This model gives at most {MOST_CHOICES} choices in one request, over "
+            f"all prompts, but {choices} were asked for.",
+            param="prompt",
+            code="array_above_max_length",
+        )
 
 
 def _prompts(prompt: Any) -> list[str | list[int]]:
@@ -142,17 +164,3 @@ def _prompts(prompt: Any) -> list[str | list[int]]:
     if prompt and all(isinstance(item, int) for item in prompt):
         return [prompt]
     return list(prompt)
-
-
-def _legacy(entries: list[Document], offset: int) -> Document:
-    """The logprobs object of this endpoint, which is not that of chat."""
-    offsets = []
-    for entry in entries:
-        offsets.append(offset)
-        offset += len(entry["token"])
-    return {
-        "tokens": [entry["token"] for entry in entries],
-        "token_logprobs": [entry["logprob"] for entry in entries],
-        "top_logprobs": [{rival["token"]: rival["logprob"] for rival in entry["top_logprobs"]} for entry in entries],
-        "text_offset": offsets,
-    }

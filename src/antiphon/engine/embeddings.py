@@ -2,6 +2,7 @@
 
 llama.cpp takes no more than one batch at a time for that, so a longer text is read in windows, whose vectors are
 averaged by their length. That is a rough measure of likeness, as a small language model gives it, not a trained one.
+A request may hold many texts: it gives its slot back after some windows, and takes its turn between the others'.
 """
 
 from __future__ import annotations
@@ -9,29 +10,28 @@ from __future__ import annotations
 import base64
 import math
 import struct
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from antiphon.engine.engine import Engine
+from antiphon.engine.engine import LONGEST_TOKEN, Engine
+from antiphon.engine.line import Ticket
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import send
 from antiphon.engine.starter import BATCH
-from antiphon.engine.template import Template
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
 
 Document = dict[str, Any]
+MOST_TOKENS: Final = 300_000  # in one request: OpenAI's bound
+TURN: Final = 2  # windows that one turn reads: half a second on one core
 
 
 async def embed(engine: Engine, document: Document, exchange: Exchange) -> None:
     inputs = _inputs(document["input"])
-    for item in inputs:
-        if isinstance(item, str):
-            engine.check_size([item], param="input", what="input")
+    _check_sizes(engine, inputs)
     async with engine.line.place() as ticket:
-        texts = await engine.prepare(ticket, lambda native: _tokens(engine.template, native, inputs))
-        for tokens in texts:
-            engine.check_length(len(tokens), param="input", what="input")
-        vectors = await engine.in_slot(ticket, lambda native: _vectors(native, texts))
+        texts = await engine.prepare(ticket, lambda native: _tokens(engine, native, inputs))
+        vectors = await _vectors(engine, ticket, texts)
     vectors = [_shortened(vector, document.get("dimensions")) for vector in vectors]
     write = _base64 if document.get("encoding_format") == "base64" else list
     count = sum(map(len, texts))
@@ -52,24 +52,54 @@ def _inputs(given: Any) -> list[str | list[int]]:
     return list(given)
 
 
-async def _tokens(template: Template, native: NativeClient, inputs: list[str | list[int]]) -> list[list[int]]:
-    texts = [await template.plain(native, item) if isinstance(item, str) else item for item in inputs]
-    if not all(texts):
-        raise RequestError("'input' must not be empty.", param="input")
+def _check_sizes(engine: Engine, inputs: list[str | list[int]]) -> None:
+    for item in inputs:
+        if isinstance(item, str):
+            engine.check_size([item], param="input", what="input")
+    least = sum(len(item) // LONGEST_TOKEN if isinstance(item, str) else len(item) for item in inputs)
+    if least > MOST_TOKENS:
+        raise _too_many(least)
+
+
+async def _tokens(engine: Engine, native: NativeClient, inputs: list[str | list[int]]) -> list[list[int]]:
+    texts: list[list[int]] = []
+    for item in inputs:
+        tokens = await engine.template.plain(native, item) if isinstance(item, str) else item
+        if not tokens:
+            raise RequestError("'input' must not be empty.", param="input")
+        engine.check_length(len(tokens), param="input", what="input")
+        engine.check_tokens(tokens, param="input" if len(inputs) == 1 else f"input[{len(texts)}]")
+        texts.append(tokens)
+    count = sum(map(len, texts))
+    if count > MOST_TOKENS:
+        raise _too_many(count)
     return texts
 
 
-async def _vectors(native: NativeClient, texts: list[list[int]]) -> list[list[float]]:
-    return [await _vector(native, tokens) for tokens in texts]
+def _too_many(count: int) -> RequestError:
+    """OpenAI's words, which name no parameter."""
+    message = f"Requested {count} tokens, max {MOST_TOKENS} tokens per request"
+    return RequestError(message, type="max_tokens_per_request", code="max_tokens_per_request")
 
 
-async def _vector(native: NativeClient, tokens: list[int]) -> list[float]:
-    windows = [tokens[start : start + BATCH] for start in range(0, len(tokens), BATCH)]
-    total: list[float] = []
-    for window in windows:  # one after another: the slot is one
-        vector = await native.embed(window)
-        total = [a + b * len(window) for a, b in zip(total or [0.0] * len(vector), vector, strict=True)]
-    return _unit(total)
+async def _vectors(engine: Engine, ticket: Ticket, texts: list[list[int]]) -> list[list[float]]:
+    windows = [
+        (index, tokens[start : start + BATCH])
+        for index, tokens in enumerate(texts)
+        for start in range(0, len(tokens), BATCH)
+    ]
+    totals: list[list[float]] = [[] for _ in texts]
+    for start in range(0, len(windows), TURN):
+        turn = windows[start : start + TURN]
+        found = await engine.in_slot(ticket, partial(_read, [window for _, window in turn]))
+        for (index, window), vector in zip(turn, found, strict=True):
+            total = totals[index] or [0.0] * len(vector)
+            totals[index] = [a + b * len(window) for a, b in zip(total, vector, strict=True)]
+    return [_unit(total) for total in totals]
+
+
+async def _read(windows: list[list[int]], native: NativeClient) -> list[list[float]]:
+    return [await native.embed(window) for window in windows]  # one after another: the slot is one
 
 
 def _shortened(vector: list[float], dimensions: int | None) -> list[float]:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, TypeVar
@@ -19,7 +19,7 @@ from antiphon.engine.line import Line, Ticket
 from antiphon.engine.narrow import LARGE, SMALL, Bounds
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
-from antiphon.engine.sampling import DEFAULTS
+from antiphon.engine.sampling import DEFAULTS, check_sampling
 from antiphon.engine.starter import BATCH, Running
 from antiphon.engine.template import Template
 from antiphon.errors import RequestError
@@ -30,7 +30,7 @@ MOMENT: Final = 0.01  # seconds
 MOMENTS: Final = 100
 SMALL_MODEL: Final = 600_000_000  # bytes
 LONGEST_TOKEN: Final = 32  # characters: no text has so few tokens
-REVISION: Final = 1  # of how we spell tools and read answers: raised when the same request may be answered differently
+REVISION: Final = 2  # of how we spell tools and read answers: raised when the same request may be answered differently
 
 
 @dataclass(slots=True)
@@ -38,8 +38,11 @@ class Engine:
     options: EngineOptions
     line: Line
     keeper: Keeper
-    template: Template = field(default_factory=Template)
     bounds: Bounds = SMALL  # of what a schema leaves open
+    template: Template = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.template = Template(self.options.context)
 
     @property
     def _running(self) -> Running:
@@ -55,6 +58,10 @@ class Engine:
     @property
     def context(self) -> int:
         return self._running.context
+
+    @property
+    def vocabulary(self) -> int:
+        return self._running.vocabulary
 
     async def prepare(self, ticket: Ticket, ask: Callable[[NativeClient], Awaitable[Found]]) -> Found:
         """What a request needs to know before it holds a slot. If the engine dies meanwhile, the next one is asked."""
@@ -101,13 +108,30 @@ class Engine:
         }
 
     def check_size(self, texts: Iterable[str], *, param: str, what: str) -> None:
-        """Before anything is tokenised: megabytes would keep the engine busy for seconds, and make it grow."""
-        if sum(len(text) for text in texts) > LONGEST_TOKEN * self.options.context:
+        """Before anything is tokenised: megabytes would keep the engine busy for seconds, and make it grow. A message
+        without a text has a token too."""
+        lengths = [len(text) for text in texts]
+        if len(lengths) > self.options.context or sum(lengths) > LONGEST_TOKEN * self.options.context:
             raise _too_long(self.options.context, "more than that", param, what)
 
     def check_length(self, tokens: int, *, param: str, what: str) -> None:
         if tokens >= self.context:
             raise _too_long(self.context, f"{tokens} tokens", param, what)
+
+    def check_tokens(self, tokens: Sequence[int], *, param: str) -> None:
+        """llama.cpp takes the last 32 bits of a number that is no token for one."""
+        largest = self.vocabulary - 1
+        if tokens and 0 <= min(tokens) <= max(tokens) <= largest:
+            return
+        position = next((position for position, token in enumerate(tokens) if not 0 <= token <= largest), 0)
+        raise RequestError(
+            f"Invalid '{param}[{position}]': no token of this model, whose tokens are 0 to {largest}.",
+            param=f"{param}[{position}]",
+            code="invalid_value",
+        )
+
+    def check_sampling(self, document: Document) -> None:
+        check_sampling(document, self.vocabulary)
 
 
 def _too_long(context: int, found: str, param: str, what: str) -> RequestError:

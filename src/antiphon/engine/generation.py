@@ -7,6 +7,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from antiphon.engine.logprobs import UNREADABLE, Logprobs
+
 Document = dict[str, Any]
 
 
@@ -23,10 +25,13 @@ class End:
     prompt: int  # tokens
     cached: int  # tokens of the prompt that came from the cache
     completion: int  # tokens
+    word: bool = False  # a stop word of the client's ended it
 
 
 class Generates(Protocol):
     def generate(self, order: Document) -> AsyncGenerator[Document, None]: ...
+
+    async def ask(self, path: str, question: Document) -> Document: ...
 
 
 async def generate(
@@ -39,34 +44,52 @@ async def generate(
     order = {**order, "prompt": prompt, "n_predict": most, "stream": True, "return_progress": True}
     if top_logprobs is not None:
         order["n_probs"] = max(1, top_logprobs)
-    held: list[Document] = []  # of tokens whose text is still to come: half a character, or the start of a stop word
+    if order.get("stop"):
+        order["return_tokens"] = True
+    logprobs, held = Logprobs(native, top_logprobs or 0), Held()
     async with aclosing(native.generate(order)) as events:
         async for event in events:
+            text, completion = event.get("content") or "", int(event.get("tokens_predicted") or 0)
+            logprobs.hear(event)
             if event.get("stop"):
-                stopped = event.get("stop_type")
-                if event.get("content") or (held and stopped != "word"):
-                    yield Words(event.get("content") or "", [] if stopped == "word" else held)
-                timings = event.get("timings") or {}
-                yield End(
-                    cut=stopped == "limit" or bool(event.get("truncated")),
-                    prompt=len(prompt),
-                    cached=max(0, int(timings.get("cache_n") or 0)),
-                    completion=int(event.get("tokens_predicted") or 0),
-                )
+                if event.get("stop_type") == "limit" and not text and held.tokens:
+                    text = await held.text(native)
+                if text:
+                    yield Words(text, await logprobs.take(text), completion)
+                yield _end(event, len(prompt), completion)
                 return
-            held += [_entry(entry, top_logprobs or 0) for entry in event.get("completion_probabilities") or ()]
-            if event.get("content"):
-                yield Words(event["content"], held, int(event.get("tokens_predicted") or 0))
-                held = []
+            held.hear(event, completion)
+            if text:
+                yield Words(text, await logprobs.take(text), completion)
 
 
-def _entry(entry: Document, rivals: int) -> Document:
-    """One token as OpenAI spells it."""
-    return {
-        **_token(entry),
-        "top_logprobs": [_token(rival) for rival in (entry.get("top_logprobs") or ())[:rivals]],
-    }
+class Held:
+    """Tokens that may begin a stop word. llama.cpp keeps their text back, and forgets it where the limit comes next."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self._count = 0
+        self._whole = True  # none is missing: those that end inside a character are not told
+
+    def hear(self, event: Document, count: int) -> None:
+        if event.get("content"):
+            self.tokens, self._whole = [], True
+        elif count:
+            self._whole = self._whole and count == self._count + 1
+            self.tokens += event.get("tokens") or () if self._whole else ()
+        self._count = count
+
+    async def text(self, native: Generates) -> str:
+        answer = await native.ask("/detokenize", {"tokens": self.tokens})
+        return str(answer["content"]).rstrip(UNREADABLE)
 
 
-def _token(entry: Document) -> Document:
-    return {"token": entry.get("token", ""), "logprob": entry.get("logprob"), "bytes": entry.get("bytes")}
+def _end(event: Document, prompt: int, completion: int) -> End:
+    timings = event.get("timings") or {}
+    return End(
+        cut=event.get("stop_type") == "limit" or bool(event.get("truncated")),
+        prompt=prompt,
+        cached=max(0, int(timings.get("cache_n") or 0)),
+        completion=completion,
+        word=event.get("stop_type") == "word",
+    )

@@ -14,6 +14,7 @@ import msgspec
 import uvloop
 
 from antiphon.engine.chat import ChatTurn
+from antiphon.engine.compiler_client import Compiler
 from antiphon.engine.completions import CompletionTurn
 from antiphon.engine.embeddings import embed
 from antiphon.engine.engine import Engine, bounds_of
@@ -21,6 +22,7 @@ from antiphon.engine.journal import Journal, journal_path
 from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line
 from antiphon.engine.options import END, EngineOptions
+from antiphon.engine.pulse import beat
 from antiphon.engine.reply import JSON, encode, fail, reply_to
 from antiphon.engine.starter import Starter
 from antiphon.errors import AntiphonError, AuthError, RequestError
@@ -32,7 +34,7 @@ LARGEST: Final = 64 * 1024 * 1024  # bytes of a request: the workers have bounde
 
 
 def run(options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None:
-    """`told`: a pipe to say once that the engine is settled; `life`: a pipe whose end means: the supervisor is gone."""
+    """`told`: a pipe for our pulse; `life`: a pipe whose end means: the supervisor is gone."""
     uvloop.run(_serve(options, listener, told, life))
 
 
@@ -49,14 +51,15 @@ async def _serve(options: EngineOptions, listener: socket.socket, told: int, lif
     server = Server(host.handle, limits, render_fault)
     await server.start([listener], None)
     keeping = loop.create_task(host.keeper.run())
-    settling = loop.create_task(host.keeper.settled.wait())
-    settling.add_done_callback(lambda _: _tell(told))
+    beating = loop.create_task(beat(told, host.keeper.settled))
     await asyncio.wait({keeping, loop.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
     loop.remove_reader(life)
     if keeping.done() and not stopping.is_set():
         keeping.result()  # by our own fault: the traceback goes to stderr, and the supervisor starts another host
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
+    beating.cancel()
+    await host.compiler.close()
     await host.keeper.close()
     await server.drain(0.0)
 
@@ -73,6 +76,7 @@ class Host:
         starter = Starter(options, Journal(journal_path(os.environ)), os.environ)
         self.keeper = Keeper(options, line, starter, _say)
         self._engine = Engine(options, line, self.keeper, bounds=bounds_of(options.model))
+        self.compiler = Compiler(starter.watched, self._engine.bounds, os.environ)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handle(self, exchange: Exchange) -> None:
@@ -99,9 +103,7 @@ class Host:
         document = _decode(request)
         if request.path == b"/v1/chat/completions":
             reply = reply_to(exchange, document)
-            # Schemas are compiled in a thread: a large one takes a tenth of a second, in which others' streams go on.
-            turn = await asyncio.to_thread(ChatTurn, engine, document, reply)
-            await turn.run()
+            await ChatTurn(engine, self.compiler, document, reply).run()
         elif request.path == b"/v1/completions":
             await CompletionTurn(engine, document, exchange).run()
         elif request.path == b"/v1/embeddings":
@@ -123,13 +125,6 @@ def _decode(request: Request) -> Document:
     if not isinstance(document, dict):
         raise RequestError("The body of the request is not a JSON object.")
     return document
-
-
-def _tell(told: int) -> None:
-    try:
-        os.write(told, b"1")
-    finally:
-        os.close(told)
 
 
 def _say(line: str) -> None:

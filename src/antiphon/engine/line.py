@@ -40,6 +40,7 @@ class Line:
         self._fault: str | None = None
         self._reason = "The embedded engine is starting."  # while it is not up
         self._held = USUAL  # seconds, a moving mean
+        self._since: dict[asyncio.Future[None], float] = {}  # when each slot that is held was taken
 
     @asynccontextmanager
     async def place(self) -> AsyncIterator[Ticket]:
@@ -47,7 +48,7 @@ class Line:
         if self._fault is not None:
             raise unavailable(self._fault)
         if sum(not ticket.served for ticket in self._tickets) >= self._length + self._free:
-            raise self._busy()
+            raise self._busy(f"and {self._length} requests wait already")
         ticket = Ticket(asyncio.get_running_loop().time() + self._patience)
         self._tickets.add(ticket)
         try:
@@ -75,12 +76,11 @@ class Line:
         except BaseException:
             self._leave(ticket, future)
             raise
-        ticket.served = True
-        began = asyncio.get_running_loop().time()
+        self._since[future] = asyncio.get_running_loop().time()
         try:
             yield
         finally:
-            self._held += (asyncio.get_running_loop().time() - began - self._held) / 8
+            self._held += (asyncio.get_running_loop().time() - self._since.pop(future) - self._held) / 8
             self._free += 1
             self._grant()
 
@@ -105,12 +105,16 @@ class Line:
         self._waiting.clear()
 
     async def _wait(self, granted: asyncio.Future[None], ticket: Ticket) -> None:
-        """A request that has been served once has begun to answer: its further choices wait as long as it takes."""
-        try:
-            async with asyncio.timeout_at(None if ticket.served else ticket.deadline):
-                await granted
-        except TimeoutError:
-            raise (self._busy() if self._up.is_set() else unavailable(self._reason, retry_after=5)) from None
+        """A request that has been served once has begun to answer: its further choices wait as long as it takes, also
+        those that stood in line before."""
+        patience = None if ticket.served else ticket.deadline - asyncio.get_running_loop().time()
+        await asyncio.wait({granted}, timeout=patience)
+        if granted.done() or ticket.served:
+            await granted
+        elif self._up.is_set():
+            raise self._busy(f"and none became free within {self._patience:g} s")
+        else:
+            raise unavailable(self._reason, retry_after=5)
 
     def _grant(self) -> None:
         while self._free and self._waiting and self._up.is_set() and self._fault is None:
@@ -122,6 +126,7 @@ class Line:
                 del self._waiting[ticket]
             if not future.done():
                 self._free -= 1
+                ticket.served = True
                 future.set_result(None)
 
     def _leave(self, ticket: Ticket, future: asyncio.Future[None]) -> None:
@@ -135,17 +140,22 @@ class Line:
             if not futures:
                 del self._waiting[ticket]
 
-    def _busy(self) -> OverloadError:
-        ahead = sum(len(futures) for futures in self._waiting.values()) + 1
-        wait = min(LONGEST_ADVICE, max(1, math.ceil(ahead * self._held / self._slots)))
+    def _busy(self, why: str) -> OverloadError:
+        wait = self._advice()
         return OverloadError(
-            f"The embedded engine is busy: every slot is taken ({self._slots}), and too many requests wait. "
-            f"Please try again in {wait} s.",
+            f"The embedded engine is busy: every slot is taken ({self._slots}), {why}. Please try again in {wait} s.",
             status=429,
             type="requests",
             code="rate_limit_exceeded",
             retry_after=wait,
         )
+
+    def _advice(self) -> int:
+        """Seconds after which a slot may be had: by how long they were held, and those that are held now have been."""
+        now = asyncio.get_running_loop().time()
+        held = max(self._held, *(now - since for since in self._since.values()), 0.0)
+        ahead = sum(len(futures) for futures in self._waiting.values()) + 1
+        return min(LONGEST_ADVICE, max(1, math.ceil(ahead * held / self._slots)))
 
 
 def unavailable(reason: str, retry_after: int = 30) -> OverloadError:

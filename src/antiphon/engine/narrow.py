@@ -13,15 +13,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import unquote
 
+from antiphon.engine.decimals import fitted, range_of
+from antiphon.engine.multiples import multiples
 from antiphon.engine.readable import UNHELD, fault_of
 
 Schema = dict[str, Any]
 
 MOST_ASKED_TEXT: Final = 2000  # characters of a string whose schema says how many
 MOST_NODES: Final = 5000
+MOST_OPTIONAL: Final = 200  # properties; after each of them LLGuidance looks at all that may follow, 2,000 at most
 LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
-FINEST: Final = 1e-6
 
 # How a free text begins. After a quote that it did not expect, as before an order's number, a small model goes on with
 # what ends things, or with a dot; a path may begin with one.
@@ -30,8 +33,11 @@ PATH_BEGINNING: Final = BEGINNING.replace(".]", "]")
 PATHS: Final = re.compile("path|file|dir|folder|cwd|glob|pattern|extension", re.IGNORECASE)
 NAME: Final = r"^[A-Za-z][A-Za-z0-9_ -]{0,23}$"  # of a key that the schema leaves open
 
-# Formats whose grammar is looser than what parsers take: a year 0000, a 61st second.
+# Formats whose grammar is looser than what parsers take (a year 0000, a 61st second), or has no end.
+LABEL: Final = "[A-Za-z0-9]{1,16}"
 FORMS: Final[Mapping[str, str]] = {
+    "email": rf"^{LABEL}([._+-]{LABEL}){{0,2}}@{LABEL}(-{LABEL})?(\.[a-z]{{2,12}}){{1,2}}$",
+    "hostname": rf"^{LABEL}([.-]{LABEL}){{0,4}}$",
     "date": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}$",
     "date-time": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
     "time": r"^[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
@@ -45,6 +51,7 @@ KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
     "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
     "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
 }
+ITEMS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 COMBINERS: Final = frozenset({"anyOf", "oneOf", "allOf", "$ref", "enum", "const", "type"})
 MEANING: Final = COMBINERS.union(*KEYWORDS.values())
 
@@ -66,8 +73,7 @@ class Bounds:
 
     @property
     def scalar(self) -> Schema:
-        real = {"type": "number", "multipleOf": FINEST, "minimum": -LARGEST, "maximum": LARGEST}
-        return {"anyOf": [self.free_text, real, {"type": "boolean"}, {"type": "null"}]}
+        return {"anyOf": [self.free_text, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]}
 
 
 SMALL: Final = Bounds(text=240, items=5, keys=6, descent=2, beginning=BEGINNING)  # for a model of 135M parameters
@@ -82,7 +88,7 @@ def narrow(schema: Schema, bounds: Bounds, *, is_sound: bool = True) -> Schema:
     """`is_sound`: LLGuidance takes the schema, and so has seen that the branches of each `oneOf` exclude each other."""
     try:
         narrowed = Narrowing(schema, bounds, is_sound).value(schema, ())
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError, ArithmeticError, re.error):
         raise Wide from None  # malformed, which LLGuidance tells better
     if narrowed is None:
         raise Wide
@@ -142,7 +148,7 @@ class Narrowing:
 
     def target(self, schema: Schema) -> Any:
         """What a local reference points to: `#`, or a pointer from the root."""
-        pointer = schema["$ref"]
+        pointer = unquote(schema["$ref"])  # it is the fragment of a URI (RFC 6901 §6)
         is_alone = (MEANING | UNHELD) & schema.keys() == {"$ref"}
         if not is_alone or not re.match("#(/|$)", pointer):
             raise Wide
@@ -171,7 +177,7 @@ class Narrowing:
             for _ in range(self.bounds.descent):
                 if type(member) is dict and "$ref" in member:
                     member = self.target(member)
-            if type(member) is not dict or "$ref" in member or UNHELD & member.keys():
+            if type(member) is not dict or "$ref" in member or UNHELD & member.keys() or member is schema:
                 raise Wide
             if len(members) == 1:
                 return member
@@ -192,8 +198,8 @@ class Narrowing:
             elif key == "additionalProperties":
                 if value is not True:  # what it closes, the others open
                     raise Wide
-            elif whole.setdefault(key, value) != value:
-                raise Wide
+            elif (key in ITEMS and ITEMS & whole.keys()) or whole.setdefault(key, value) != value:
+                raise Wide  # "all items" of one member are not "the further items" of another
 
     # Objects and arrays
 
@@ -204,11 +210,9 @@ class Narrowing:
         others = schema.get("additionalProperties", True)
         if not listed and not required and (listed is None or patterns):
             return self.dictionary(schema, patterns, others, within)
-        if patterns:  # a key may be under both
-            raise Wide
         fields: Schema = {}
         for name in dict.fromkeys((*(listed or ()), *required)):
-            inner = self.value((listed or {}).get(name, others), within)
+            inner = self.value(of_field(name, listed or {}, patterns or {}, others), within)
             if inner is not None:
                 is_path = inner.get("pattern") == BEGINNING and PATHS.search(name)
                 fields[name] = {**inner, "pattern": PATH_BEGINNING} if is_path else inner
@@ -221,19 +225,14 @@ class Narrowing:
         most = schema.get("maxProperties", math.inf)
         if len(required) < least or len(required) > most:
             return None
-        if len(fields) > most:
+        if len(fields) > most or len(fields) - len(required) > MOST_OPTIONAL:
             fields = {name: inner for name, inner in fields.items() if name in required}
         return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
     def dictionary(self, schema: Schema, patterns: Schema | None, others: Any, within: tuple[str, ...]) -> Schema:
-        narrowed: Schema = {"type": "object"}
-        if patterns:
-            narrowed["patternProperties"] = {
-                pattern: inner for pattern, each in patterns.items() if (inner := self.value(each, within)) is not None
-            }
-            others = False
-        inner = self.value(others, within)
-        narrowed["additionalProperties"] = False if inner is None else inner
+        named = {pattern: self.value(each, within) for pattern, each in (patterns or {NAME: others}).items()}
+        narrowed: Schema = {"type": "object", "additionalProperties": False}
+        narrowed["patternProperties"] = {pattern: inner for pattern, inner in named.items() if inner is not None}
         narrowed["minProperties"] = schema.get("minProperties", 0)
         narrowed["maxProperties"] = bounded(schema, "minProperties", "maxProperties", self.bounds.keys)
         return narrowed
@@ -271,15 +270,27 @@ def text(schema: Schema, bounds: Bounds) -> Schema:
     return own if fault_of(narrowed) else narrowed
 
 
-def number(schema: Schema, kind: str) -> Schema:
-    narrowed = {key: value for key, value in schema.items() if key in KEYWORDS["number"]}
-    if not {"minimum", "exclusiveMinimum"} & narrowed.keys():
-        narrowed["minimum"] = -LARGEST
-    if not {"maximum", "exclusiveMaximum"} & narrowed.keys():
-        narrowed["maximum"] = LARGEST
-    if kind == "number":
-        narrowed.setdefault("multipleOf", FINEST)
-    return {"type": kind, **narrowed}
+def number(schema: Schema, kind: str) -> Schema | None:
+    own: Schema = {"type": kind} | {key: value for key, value in schema.items() if key in KEYWORDS["number"]}
+    if "multipleOf" in own:
+        return multiples(own)
+    if kind == "integer":
+        if not {"minimum", "exclusiveMinimum"} & own.keys():
+            own["minimum"] = -LARGEST
+        if not {"maximum", "exclusiveMaximum"} & own.keys():
+            own["maximum"] = LARGEST
+    elif fitted(range_of(own)).empty:
+        raise Wide  # none of few digits
+    return own
+
+
+def of_field(name: str, listed: Schema, patterns: Schema, others: Any) -> Any:
+    """What a key's value must fit: its own schema and those of the patterns that it matches, else that of the rest."""
+    found = [listed[name]] if name in listed else []
+    found += [inner for pattern, inner in patterns.items() if re.search(pattern, name)]
+    if len(found) > 1:
+        return {"allOf": found}
+    return found[0] if found else others
 
 
 def bounded(schema: Schema, least: str, most: str, cap: int) -> int:

@@ -8,15 +8,14 @@ last answers need the engine.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 from typing import NoReturn
 
 import msgspec
 
-PR_SET_PDEATHSIG = 1  # of prctl(2)
+from antiphon.engine.mortal import end_with_the_host
+
 FAULTY = 3  # exit status after a fault was told
 
 
@@ -32,9 +31,7 @@ class Orders(msgspec.Struct):
 
 
 def main() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    _end_with_the_host()
+    end_with_the_host()
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     try:
         # The one import of the foreign library, in the one process that may die of it.
@@ -72,14 +69,6 @@ def _parameters(xllamacpp, orders: Orders):  # type: ignore[no-untyped-def]
     parameters.ui = False
     parameters.warmup = False
     return parameters
-
-
-def _end_with_the_host() -> None:
-    """Linux only; elsewhere stdin has to do."""
-    try:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
 
 
 def _tell(message: dict[str, object]) -> None:

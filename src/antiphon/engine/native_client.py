@@ -52,9 +52,13 @@ class NativeClient:
 
     async def context(self) -> int:
         """Tokens of one conversation."""
-        async with self._call(b"GET", "/props", {}, self._questions) as events:
-            answer = await events.whole()
+        answer = await self._look("/props")
         return int(answer["default_generation_settings"]["n_ctx"])
+
+    async def vocabulary(self) -> int:
+        """How many tokens there are: their ids are less."""
+        answer = await self._look("/v1/models")
+        return int(answer["data"][0]["meta"]["n_vocab"])
 
     async def generate(self, order: Document) -> AsyncGenerator[Document, None]:
         """The events of one generation; the last one has `stop` set. Leaving the loop early frees the slot."""
@@ -76,6 +80,10 @@ class NativeClient:
 
     async def close(self) -> None:
         await self._pool.close()
+
+    async def _look(self, path: str) -> Document:
+        async with self._call(b"GET", path, {}, self._questions) as events:
+            return await events.whole()
 
     @asynccontextmanager
     async def _call(self, method: bytes, path: str, document: Document, clock: _Clock) -> AsyncIterator[_Events]:

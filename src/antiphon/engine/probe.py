@@ -20,8 +20,9 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.engine.grammar import HEAD
+from antiphon.engine.logprobs import UNTOLD
 from antiphon.engine.shortlist import words
-from antiphon.engine.telling import CHAT, before_request
+from antiphon.engine.telling import CHAT, before_request, leans
 
 THRESHOLD: Final = 1.8  # nats
 SHARED: Final = 1.5  # nats, for a shared word
@@ -45,10 +46,14 @@ Heard = Sequence[tuple[bytes, float]]  # a trial's tokens: their bytes and the l
 
 
 class Probe:
-    def __init__(self, request: str, tools: Sequence[tuple[str, str]], *, may_chat: bool) -> None:
-        """`tools`: (name, line) each. `may_chat`: it may be meant for none of them."""
+    def __init__(
+        self, request: str, tools: Sequence[tuple[str, str]], *, may_chat: bool, recent: str | None = None
+    ) -> None:
+        """`tools`: (name, line) each. `may_chat`: it may be meant for none of them. `recent`: the tool that was called
+        last; a request that leans on the talk before ("And in Rome?") rather means it than another."""
         self._names = [name for name, _ in tools]
         self._may_chat = may_chat
+        self._recent = recent if leans(request) else None
         self._words = [words(line) for _, line in tools]
         self._is_word = len(request.split()) == 1
         self._parts = parts(request)
@@ -70,8 +75,8 @@ class Probe:
         *tools, chat = (likelihood(one, reached) for one in heard)
         shared = [self._shared(part, tool) for tool in range(len(tools))]
         return [
-            tool - chat + SHARED * count if count or not is_later else -inf
-            for tool, count in zip(tools, shared, strict=True)
+            tool - chat + SHARED * (count + (name == self._recent)) if count or not is_later else -inf
+            for name, tool, count in zip(self._names, tools, shared, strict=True)
         ]
 
     def _shared(self, part: str, tool: int) -> int:
@@ -101,5 +106,5 @@ def likelihood(heard: Heard, length: int) -> float:
 
 
 def heard_of(entries: Sequence[dict[str, Any]]) -> list[tuple[bytes, float]]:
-    """From `completion_probabilities` of llama.cpp, or the logprobs that OpenAI makes of them."""
-    return [(bytes(entry.get("bytes") or ()), float(entry.get("logprob") or 0.0)) for entry in entries]
+    """From the logprobs of a generation. A token of which none is told does not count."""
+    return [(bytes(entry["bytes"]), 0.0 if entry["logprob"] == UNTOLD else entry["logprob"]) for entry in entries]

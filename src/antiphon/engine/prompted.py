@@ -10,10 +10,10 @@ MOST_TRIES: Final = 64  # braces at which a schema might begin
 DECODER: Final = json.JSONDecoder()
 
 
-def prompted_schema(messages: list[dict[str, Any]]) -> Schema | None:
-    """The last schema in the first message that has one. The last: LangChain shows an example before it."""
-    for message in messages:
-        found = schemas_in(message.get("content") or "")
+def schema_in(texts: list[str]) -> Schema | None:
+    """The last schema in the first text that has one. The last: LangChain shows an example before it."""
+    for text in texts:
+        found = schemas_in(text)
         if found:
             return found[-1]
     return None

@@ -9,22 +9,44 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 import msgspec
 from llguidance import LLMatcher
 
 from antiphon.chat.checks import listed
+from antiphon.engine.lark import text_of
+from antiphon.engine.matching import TOO_COMPLEX, first_line
 
 Schema = dict[str, Any]
 
 # An unknown format is an annotation (JSON Schema 2020-12, Validation §7.2.3).
-FORMATS: Final = frozenset(
-    {"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri"}
+FORMATS: Final = frozenset({"date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+# LLGuidance has no `uri`. Its common kind: what pydantic's HttpUrl and zod's url take.
+URI: Final = (
+    r"^https?://[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?(\.[a-z][a-z0-9-]{0,20}[a-z0-9]){1,3}(:[1-9][0-9]{1,3})?"
+    r"(/[A-Za-z0-9._~-]{0,40}){0,6}(\?[A-Za-z0-9._~=&-]{1,80})?$"
 )
-REFERENCE: Final = re.compile("(?:Pointer|Resource) '([^']*)' ")
+REFERENCE: Final = re.compile("(Pointer|Resource|Anchor) '([^']*)' ")
+ANNOTATIONS: Final = frozenset(
+    {"$schema", "$comment", "x-guidance", "title", "description", "default", "examples", "deprecated", "readOnly"}
+)
+FINEST: Final = 1e-6
+# What LLGuidance says of a grammar that is too much for it.
+OVERSTRAINED: Final = (
+    "max is",
+    "too many",
+    "too big",
+    "too large",
+    "fuel",
+    "Unable to determine",
+    "lexer error",
+    "limit",
+)
 MAPS: Final = ("properties", "patternProperties", "$defs", "definitions")
 LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 ONES: Final = ("items", "additionalProperties", "additionalItems")
+JOINING: Final = frozenset({"allOf", "anyOf", "oneOf", "$ref"})
 UNHELD: Final = frozenset(
     {
         "not",
@@ -48,7 +70,10 @@ UNHELD: Final = frozenset(
 def readable(schema: Any, *, strict: bool) -> Any:
     if type(schema) is not dict:
         return schema
-    plain = {key: value for key, value in schema.items() if key not in ("$schema", "x-guidance")}
+    plain = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
+    for key in ("anyOf", "oneOf"):
+        if type(plain.get(key)) is list:
+            plain[key] = [branch for branch in plain[key] if not looks_around(branch)] or plain[key]
     for key in MAPS:
         if type(plain.get(key)) is dict:
             plain[key] = {name: readable(inner, strict=strict) for name, inner in plain[key].items()}
@@ -65,23 +90,31 @@ def readable(schema: Any, *, strict: bool) -> Any:
 
 
 def reword(schema: Schema, strict: bool) -> None:
-    if schema.get("format") not in FORMATS:
-        schema.pop("format", None)
-    for key in ("anyOf", "oneOf"):
-        if type(schema.get(key)) is list:
-            schema[key] = [branch for branch in schema[key] if not looks_around(branch)] or schema[key]
+    reword_format(schema, strict)
+    if type(schema.get("$ref")) is str:
+        schema["$ref"] = unquote(schema["$ref"])  # it is the fragment of a URI (RFC 6901 §6)
     reword_names(schema)
+    reword_patterns(schema)
     if schema.get("uniqueItems") is False or (schema.get("uniqueItems") is True and schema.get("maxItems") == 1):
         del schema["uniqueItems"]
     if strict:
         if schema.get("uniqueItems") is True and schema.get("minItems", 0) < 2:
             del schema["uniqueItems"]
-            schema["maxItems"] = 1  # the only length at which no two can be equal
+            schema["maxItems"] = min(1, schema.get("maxItems", 1))  # the length at which no two can be equal
         return
     for key in UNHELD:
         schema.pop(key, None)
     if looks_around(schema):
         del schema["pattern"]
+
+
+def reword_format(schema: Schema, strict: bool) -> None:
+    form = schema.get("format")
+    if form == "uri" and "pattern" not in schema:
+        del schema["format"]
+        schema["pattern"] = URI
+    elif type(form) is not str or (form not in FORMATS and not (strict and form == "uri")):
+        schema.pop("format", None)
 
 
 def reword_names(schema: Schema) -> None:
@@ -101,6 +134,38 @@ def reword_names(schema: Schema) -> None:
     del schema["propertyNames"]
 
 
+def reword_patterns(schema: Schema) -> None:
+    """A key that is named and matches a pattern must fit both, which LLGuidance does not see."""
+    patterns, named, required = (schema.get(key) for key in ("patternProperties", "properties", "required"))
+    if type(patterns) is not dict or type(named or {}) is not dict or type(required or []) is not list:
+        return
+    for name in dict.fromkeys((*(named or ()), *(required or ()))):
+        matched = [inner for pattern, inner in patterns.items() if matches(pattern, name)]
+        both = [*([named[name]] if named and name in named else []), *matched]
+        if matched:
+            schema["properties"] = {**schema.get("properties", {}), name: {"allOf": both} if len(both) > 1 else both[0]}
+
+
+def matches(pattern: str, name: Any) -> bool:
+    try:
+        return type(name) is str and re.search(pattern, name) is not None
+    except re.error:
+        return False  # which LLGuidance tells better
+
+
+def mixes_patterns(schema: Any, *, is_joined: bool = False) -> bool:
+    """Do keys that one part names meet patterns of another? LLGuidance takes them apart."""
+    if type(schema) is not dict:
+        return False
+    is_joined = is_joined or bool(JOINING & schema.keys())
+    if is_joined and "patternProperties" in schema:
+        return True
+    inner = [branch for key in JOINING - {"$ref"} for branch in schema.get(key, ()) if type(schema[key]) is list]
+    others = [value for key in MAPS for value in (schema.get(key) or {}).values()]
+    others += [schema.get(key) for key in ONES] + list(schema.get("prefixItems") or ())
+    return any(mixes_patterns(branch, is_joined=True) for branch in inner) or any(map(mixes_patterns, others))
+
+
 def looks_around(schema: Any) -> bool:
     """Has it a pattern of a kind that no automaton can hold? pydantic's Decimal has, beside a number."""
     pattern: Any = schema.get("pattern") if isinstance(schema, Mapping) else None
@@ -110,16 +175,24 @@ def looks_around(schema: Any) -> bool:
     return "look-around" in fault or "backreferences" in fault
 
 
-def text_of(schema: Any) -> str:
-    return msgspec.json.encode(schema).decode()
-
-
 def fault_of(schema: Schema) -> str:
     """Empty where the schema compiles; else the first line of what LLGuidance says."""
     grammar = LLMatcher.grammar_from_json_schema(text_of(schema))
-    lines = [line.strip() for line in LLMatcher.validate_grammar(grammar).splitlines()]
-    said = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")] or lines[:1]
-    return said[0][:300] if said else ""
+    return first_line(LLMatcher.validate_grammar(grammar))
+
+
+def closed(schema: Any) -> Any:
+    """Without bounds that are not part of what they bound: LLGuidance takes 0 for a number above 0."""
+    if type(schema) is list:
+        return [closed(inner) for inner in schema]
+    if type(schema) is not dict:
+        return schema
+    plain = {key: closed(inner) for key, inner in schema.items()}
+    if plain.get("type") == "number":
+        for word, own, step in (("exclusiveMinimum", "minimum", FINEST), ("exclusiveMaximum", "maximum", -FINEST)):
+            if type(plain.get(word)) in (int, float) and own not in plain:
+                plain[own] = plain.pop(word) + step
+    return plain
 
 
 def worded(fault: str) -> str:
@@ -129,5 +202,17 @@ def worded(fault: str) -> str:
         return f"{listed(tuple(keys))} {'is' if len(keys) == 1 else 'are'} not permitted."
     if fault.startswith("oneOf constraints"):
         return "'oneOf' is not permitted where its schemas overlap. Use 'anyOf'."
+    if fault.startswith(("NoExtensionBias", "Failed to generate regex for")):
+        return "no value can fit it."
+    if any(word in fault for word in OVERSTRAINED):
+        return TOO_COMPLEX
     found = REFERENCE.match(fault)
-    return f"reference '{found.group(1)}' does not exist." if found else fault
+    if found is None:
+        return fault
+    # Not the whole path: it may look like an address, and addresses are taken out of messages.
+    place = found.group(2).rpartition("/")[2]
+    return (
+        f"'$ref' leads nowhere: there is no '{place}'."
+        if found.group(1) != "Resource"
+        else f"'$ref' leads to another document ('{place}'), which is not permitted."
+    )

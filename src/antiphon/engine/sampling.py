@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from antiphon.chat.checks import Check, Fault, decimal, integer, out_of_range
+from antiphon.chat.request import refusal
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
 SEEDS: Final = 2**32 - 1  # llama.cpp's seeds have 32 bits, of which the last one means "any"
 SAME_NAME: Final = ("top_p", "presence_penalty", "frequency_penalty")
-OWN: Final = ("top_k", "min_p", "repeat_penalty")  # not OpenAI's; llama.cpp and its likes take them
+LEAST_PENALTY: Final = 0.001  # it is divided by
+MOST_BIASES: Final = 300  # as OpenAI has it; tens of thousands make the engine grow
+
+
+def check_penalty(value: Any, strict: bool) -> None:
+    if type(value) in (int, float) and value < LEAST_PENALTY:
+        raise out_of_range("decimal", value, "below", LEAST_PENALTY)
+    decimal(0, 100)(value, strict)
+
+
+# Not OpenAI's; llama.cpp and its likes take them. A top_k of 0 or -1 is none.
+OWN: Final[Mapping[str, Check]] = {
+    "min_p": decimal(0, 1),
+    "repeat_penalty": check_penalty,
+    "top_k": integer(-1, 2**31 - 1),
+}
 # Where the client is silent. llama.cpp's own defaults, said here so that the fingerprint covers them.
 DEFAULTS: Final[Document] = {"temperature": 0.8, "top_p": 0.95, "top_k": 40, "min_p": 0.05}
 
@@ -23,7 +41,7 @@ def sampling(document: Document, choice: int) -> Document:
         if document.get(name) is not None:
             order[name] = document[name]
     for name in OWN:
-        if isinstance(document.get(name), int | float) and not isinstance(document[name], bool):
+        if document.get(name) is not None:
             order[name] = document[name]
     seed = document.get("seed")
     if seed is not None:
@@ -43,15 +61,34 @@ def is_repeatable(document: Document) -> bool:
     return document.get("seed") is not None or document.get("temperature") == 0
 
 
+def check_sampling(document: Document, vocabulary: int) -> None:
+    """What the gateway has not checked, because other upstreams have their own ideas of it."""
+    for name, check in OWN.items():
+        if document.get(name) is not None:
+            try:
+                check(document[name], True)
+            except Fault as fault:
+                fault.under(name)
+                raise refusal(fault) from None
+    biases = document.get("logit_bias") or {}
+    if len(biases) > MOST_BIASES:
+        raise RequestError(
+            f"Invalid 'logit_bias': too many properties. Expected an object with at most {MOST_BIASES} properties, "
+            f"but got an object with {len(biases)} properties instead.",
+            param="logit_bias",
+            code="object_above_max_properties",
+        )
+    for key in biases:
+        token = _token(key)
+        if isinstance(token, int) and token >= vocabulary:  # OpenAI's words
+            raise RequestError(
+                f"Invalid key in 'logit_bias': {key[:20]}. Maximum value is {vocabulary - 1}.", param="logit_bias"
+            )
+
+
 def _token(key: str) -> int | str:
     """A token's id; llama.cpp also takes a text."""
-    if key.isascii() and key.isdigit():
-        if len(key) > 9:
-            raise RequestError(
-                f"Invalid key in 'logit_bias': {key[:20]} is no token of this model.", param="logit_bias"
-            )
-        return int(key)
-    return key
+    return int(key[:18]) if key.isascii() and key.isdigit() else key
 
 
 def budget(document: Document, prompt: int, context: int) -> int:

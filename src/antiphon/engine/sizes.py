@@ -12,8 +12,8 @@ MOST_BYTES: Final = 1_000_000
 MOST_DEPTH: Final = 64
 MOST_ENUM: Final = 20_000  # values in all; 0.11 s to compile
 MOST_PATTERN: Final = 1000  # characters
-MOST_REPEATS: Final = 5000  # of one pattern, its counts multiplied: (a{1000}){1000} took 1.2 s a token
-COUNT: Final = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
+MOST_REPEATS: Final = 5000  # characters of one pattern, its counts written out: (a{1000}){1000} took 1.2 s a token
+PIECE: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>\d{1,9})(?:,(?P<most>\d{0,9}))?\}|.", re.DOTALL)
 
 
 def size_fault(schema: Any) -> str:
@@ -45,10 +45,25 @@ def patterns(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def repeats(pattern: str) -> int:
-    product = 1
-    for least, most in COUNT.findall(pattern):
-        product *= max(1, int(least), int(most or 0))
-    return product
+    """How long the pattern is with its counts written out: those side by side add up, those within others multiply."""
+    sizes = [0]  # of the groups that are open
+    last = 0  # of what a count would repeat
+    for found in PIECE.finditer(pattern):
+        piece = found.group()
+        if piece == "(":
+            sizes.append(0)
+            last = 0
+        elif piece == ")":
+            last = sizes.pop() if len(sizes) > 1 else 0
+            sizes[-1] += last
+        elif found["least"]:
+            most = max(1, int(found["least"]), int(found["most"] or 0))
+            sizes[-1] += last * (most - 1)
+            last *= most
+        else:
+            last = 1
+            sizes[-1] += 1
+    return sum(sizes)
 
 
 def inside(value: Any) -> list[Any]:

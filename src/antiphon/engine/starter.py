@@ -34,11 +34,14 @@ KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "LLAMA_", "MALLOC_")
 class Running:
     """One native engine, loaded."""
 
-    def __init__(self, child: asyncio.subprocess.Process, client: NativeClient, digest: str, context: int) -> None:
+    def __init__(
+        self, child: asyncio.subprocess.Process, client: NativeClient, digest: str, context: int, vocabulary: int
+    ) -> None:
         self.child = child
         self.client = client
         self.digest = digest  # of its model file
         self.context = context  # tokens of one conversation: what was asked for, or all that the model was made for
+        self.vocabulary = vocabulary  # how many tokens there are
 
     def kill(self) -> None:
         kill(self.child)
@@ -75,7 +78,7 @@ class Starter:
         try:
             await self._load(child, orders)
             client = NativeClient(socket, key)
-            context = await client.context()
+            context, vocabulary = await client.context(), await client.vocabulary()
             digest = await asyncio.to_thread(digest_of, model, self._environ)
         except OSError as error:
             kill(child)
@@ -85,7 +88,7 @@ class Starter:
             raise
         # The file is in memory now: the next time it takes about as long, or something is wrong.
         self._patience = max(options.hang_after, 5 * (asyncio.get_running_loop().time() - began))
-        return Running(child, client, digest, min(context, options.context))
+        return Running(child, client, digest, min(context, options.context), vocabulary)
 
     def watched(self) -> str:
         """The model's file, whose change is worth another start."""

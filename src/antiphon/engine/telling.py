@@ -31,10 +31,10 @@ PAGE: Final = "".join(
     f"Tool: {tool}\nRequest: {request}\nArguments: {arguments}\n\n" for tool, request, arguments in EXAMPLES
 )
 MOST_DESCRIPTION: Final = 200  # characters
+MOST_NAMES: Final = 600  # characters
 MOST_REQUEST: Final = 1000
 MOST_EARLIER: Final = 400
 SHORT: Final = 4  # words
-MOST_RESULT: Final = 2000
 
 # How a call and its result are told. Of eight wordings this one led to the result in the answer most often, in 8 of 10
 # small conversations; with the bare call and result it was 4.
@@ -46,9 +46,13 @@ TELL: Final = "\nTell me the answer."
 def tool_line(name: str, description: str, parameters: Document) -> str:
     """get_weather(city, unit): Get the current weather"""
     properties = parameters.get("properties")
-    names = ", ".join(properties) if type(properties) is dict else ""
+    names = shortened(", ".join(properties) if type(properties) is dict else "", MOST_NAMES)
     said = one_line(description)[:MOST_DESCRIPTION].rstrip(". ")
     return f"{name}({names})" + (f": {said}" if said else "")
+
+
+def shortened(names: str, most: int) -> str:
+    return names if len(names) <= most else names[:most].rpartition(", ")[0] + ", …"
 
 
 def before_request(line: str) -> str:
@@ -57,13 +61,12 @@ def before_request(line: str) -> str:
 
 
 def before_arguments(line: str, messages: Sequence[Document]) -> str:
-    """What was said before is told only to a request too short to stand alone ("Where is it?"), since it distracts:
-    with it always told, 43 of 54 complete requests got their arguments instead of 52."""
+    """What was said before is told only to a request that leans on it ("Where is it?"), since it distracts: with it
+    always told, 43 of 54 complete requests got their arguments instead of 52."""
     request = request_of(messages)
     asked = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
     earlier = [message["content"] for message in messages[:asked] if message["role"] not in ("system", "developer")]
-    is_short = len(request.split()) <= SHORT and not any(map(str.isdigit, request))
-    before = f"Before: {one_line(' '.join(earlier))[-MOST_EARLIER:]}\n" if earlier and is_short else ""
+    before = f"Before: {one_line(' '.join(earlier))[-MOST_EARLIER:]}\n" if earlier and leans(request) else ""
     return f"{PAGE}Tool: {line}\n{before}Request: {request}\nArguments:"
 
 
@@ -82,19 +85,25 @@ def request_of(messages: Sequence[Document]) -> str:
     return text[: MOST_REQUEST // 2] + " … " + text[-MOST_REQUEST // 2 :]
 
 
+def leans(request: str) -> bool:
+    """Is it too short to stand alone?"""
+    return len(request.split()) <= SHORT and not any(map(str.isdigit, request))
+
+
 def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def spell(messages: Sequence[Document]) -> list[Words]:
+def spell(messages: Sequence[Document], most: int) -> list[Words]:
     """A conversation as (role, text) for an answer in text. Of calls and results it is told what a person would tell:
-    shown the calls themselves, a small model answers with another call."""
+    shown the calls themselves, a small model answers with another call. Of each result at most `most` characters are
+    told: one page of the web would fill the context."""
     spelled: list[Words] = []
     results: list[str] = []
     for message in messages:
         role = message["role"]
         if role in ("tool", "function"):
-            results.append(message["content"][:MOST_RESULT])
+            results.append(message["content"][:most])
             continue
         if results:
             spelled.append(("user", RESULT + "\n".join(results)))

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from antiphon.engine.calls import CallReader
-from antiphon.engine.grammar import Place, schema_rule
-from antiphon.engine.narrow import Bounds
+from antiphon.engine.compiler_client import Place
+from antiphon.engine.grammar import NO_OBJECT
+from antiphon.engine.response_format import Reads
 from antiphon.engine.telling import tool_line
 from antiphon.errors import RequestError
 
@@ -30,12 +31,12 @@ class Tool:
         return CallReader(self.name, custom=self.custom, is_likely=is_likely)
 
 
-def read_tool(tool: Document, param: str, bounds: Bounds) -> Tool:
+async def read_tool(tool: Document, param: str, reads: Reads) -> Tool:
     """Of a checked document; `param` is its place there."""
     if tool["type"] == "function":
-        return read_function(tool["function"], f"{param}.function", bounds)
+        return await read_function(tool["function"], f"{param}.function", reads)
     if tool["type"] == "custom":
-        return read_custom(tool["custom"], f"{param}.custom", bounds)
+        return await read_custom(tool["custom"], f"{param}.custom", reads)
     raise RequestError(
         f"Invalid value: '{tool['type'][:64]}'. This model calls tools of the client only. "
         "Supported values are: 'function' and 'custom'.",
@@ -44,18 +45,21 @@ def read_tool(tool: Document, param: str, bounds: Bounds) -> Tool:
     )
 
 
-def read_function(function: Document, param: str, bounds: Bounds) -> Tool:
+async def read_function(function: Document, param: str, reads: Reads) -> Tool:
     name = function["name"]
     is_strict = function.get("strict") is True
     parameters = function.get("parameters") or {}
     # A function's object without properties takes no arguments; anywhere else it would be open.
     schema = parameters if ARGUMENTS & parameters.keys() else NO_ARGUMENTS
-    place = Place(f"function '{name}'", f"{param}.parameters", code="invalid_function_parameters", strict=is_strict)
-    rule = schema_rule(schema, place, bounds)
+    param = f"{param}.parameters"
+    place = Place(f"function '{name}'", param, "invalid_function_parameters", strict=is_strict, is_object=True)
+    if parameters.get("type", "object") != "object":
+        raise place.refusal(NO_OBJECT)
+    rule = await reads.rule(schema, place)
     return Tool(name, False, tool_line(name, function.get("description") or "", schema), rule)
 
 
-def read_custom(custom: Document, param: str, bounds: Bounds) -> Tool:
+async def read_custom(custom: Document, param: str, reads: Reads) -> Tool:
     """Emulated as a function with one string, which `calls` spells out."""
     if (custom.get("format") or {"type": "text"})["type"] != "text":
         raise RequestError(
@@ -66,4 +70,4 @@ def read_custom(custom: Document, param: str, bounds: Bounds) -> Tool:
         )
     name = custom["name"]
     line = tool_line(name, custom.get("description") or "", INPUT)
-    return Tool(name, True, line, schema_rule(INPUT, Place(f"custom tool '{name}'", param), bounds))
+    return Tool(name, True, line, await reads.rule(INPUT, Place(f"custom tool '{name}'", param)))

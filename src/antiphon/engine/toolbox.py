@@ -1,11 +1,11 @@
 """The tools of a request, and what becomes of them on a model that was never taught to call any.
 
-    toolbox = Toolbox.read(document)      None: nothing may be called. Raises RequestError: wrong, or not for this model
+    toolbox = await Toolbox.read(…)       None: nothing may be called. Raises RequestError: wrong, or not for this model
     plan = toolbox.plan(messages)         None: answer in text. A Tool: call it. A Probe: ask the model
     tool = toolbox.judged(probe, heard)   None: answer in text
     order = toolbox.order(tool, messages) the prompt (plain text, under no template) and the grammar of the call
     order.reader()                        reads what is generated
-    telling.spell(messages)               the conversation for an answer in text
+    telling.spell(messages, most)         the conversation for an answer in text
 
 `messages` have their contents as plain strings. After a tool's result the answer is text, unless a call is demanded:
 a small model would call the same again for ever. Arguments are best generated greedily.
@@ -21,8 +21,8 @@ import msgspec
 
 from antiphon.engine.calls import MOST_CALLS, CallReader
 from antiphon.engine.grammar import HEAD
-from antiphon.engine.narrow import SMALL, Bounds
 from antiphon.engine.probe import Heard, Probe, parts
+from antiphon.engine.response_format import Reads
 from antiphon.engine.shortlist import shortlist, spoken
 from antiphon.engine.telling import BETWEEN, before_arguments, called, request_of
 from antiphon.engine.tool import Tool as Tool
@@ -56,11 +56,11 @@ class Toolbox:
     legacy: bool  # `functions`: the answer is a `function_call`
 
     @classmethod
-    def read(cls, document: Document, bounds: Bounds = SMALL) -> Toolbox | None:
+    async def read(cls, document: Document, reads: Reads) -> Toolbox | None:
         """Of a checked document."""
         if document.get("tools"):
             listed = enumerate(document["tools"])
-            tools = tuple(read_tool(tool, f"tools[{index}]", bounds) for index, tool in listed)
+            tools = tuple([await read_tool(tool, f"tools[{index}]", reads) for index, tool in listed])
             tools, forced, named = chosen(tools, document.get("tool_choice") or "auto")
             parallel = document.get("parallel_tool_calls") is not False
             return cls(tools, forced, named, parallel=parallel, legacy=False) if tools else None
@@ -69,12 +69,12 @@ class Toolbox:
                 "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
                 param="tool_choice",
             )
-        return cls.read_legacy(document, bounds) if document.get("functions") else None
+        return await cls.read_legacy(document, reads) if document.get("functions") else None
 
     @classmethod
-    def read_legacy(cls, document: Document, bounds: Bounds) -> Toolbox | None:
+    async def read_legacy(cls, document: Document, reads: Reads) -> Toolbox | None:
         listed = enumerate(document["functions"])
-        tools = tuple(read_function(function, f"functions[{index}]", bounds) for index, function in listed)
+        tools = tuple([await read_function(function, f"functions[{index}]", reads) for index, function in listed])
         choice: Any = document.get("function_call") or "auto"
         if choice == "none":
             return None
@@ -94,7 +94,9 @@ class Toolbox:
         if not request:
             return tools[0] if self.forced else None
         likely = shortlist(request, [tool.line for tool in tools], MOST_TRIALS // len(parts(request)))
-        return Probe(request, [(tools[index].name, tools[index].line) for index in likely], may_chat=not self.forced)
+        lines = [(tools[index].name, tools[index].line) for index in likely]
+        calls = [name for message in messages for name in calls_of(message)]
+        return Probe(request, lines, may_chat=not self.forced, recent=calls[-1] if calls else None)
 
     def judged(self, probe: Probe, heard: Sequence[Heard]) -> Tool | None:
         name = probe.judge(heard)
@@ -113,8 +115,14 @@ class Toolbox:
         for message in messages:
             if message["role"] == "user":
                 used.clear()
-            used.update(called(call)[0] for call in message.get("tool_calls") or ())
+            used.update(calls_of(message))
         return tuple(tool for tool in self.tools if tool.name not in used) or self.tools
+
+
+def calls_of(message: Document) -> list[str]:
+    """The names of the tools that a message calls."""
+    legacy = message.get("function_call")
+    return [called(call)[0] for call in message.get("tool_calls") or ()] + ([legacy["name"]] if legacy else [])
 
 
 def chosen(tools: tuple[Tool, ...], choice: Any) -> tuple[tuple[Tool, ...], bool, bool]:
@@ -129,6 +137,13 @@ def chosen(tools: tuple[Tool, ...], choice: Any) -> tuple[tuple[Tool, ...], bool
         allowed = choice["allowed_tools"]
         names = [(entry.get(str(entry.get("type"))) or entry).get("name") for entry in allowed["tools"]]
         some = tuple(find(tools, str(name), "tool_choice", "tools") for name in names)
+        if not some and allowed["mode"] == "required":
+            raise RequestError(
+                "Invalid 'tool_choice.allowed_tools.tools': empty array. Expected at least one tool where the mode is "
+                "'required'.",
+                param="tool_choice.allowed_tools.tools",
+                code="empty_array",
+            )
         return some, allowed["mode"] == "required", False
     name = (choice.get(word) or choice).get("name")
     if name is None:

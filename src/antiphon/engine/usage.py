@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from antiphon.engine.generation import End
@@ -22,16 +22,16 @@ def usage_of(prompts: int, ends: list[End]) -> Document:
     }
 
 
-async def together(choices: Iterable[Coroutine[Any, Any, End]], *, one_by_one: bool) -> list[End]:
-    """All choices; the first failure ends the others and is the failure of all.
+async def together(choices: Iterable[Callable[[], Coroutine[Any, Any, End]]], *, one_by_one: bool) -> list[End]:
+    """All choices; the first failure ends the others and is the failure of all. None is begun before its turn.
 
     `one_by_one`: what is generated side by side changes each other's last digits, and so is not repeatable.
     """
     if one_by_one:
-        return [await choice for choice in list(choices)]
+        return [await choice() for choice in choices]
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(choice) for choice in choices]
+            tasks = [group.create_task(choice()) for choice in choices]
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
     return [task.result() for task in tasks]

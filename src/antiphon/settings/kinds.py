@@ -105,6 +105,14 @@ def _read_parameter(value: object, site: Site) -> str:
     return text
 
 
+def _read_pattern(value: object, site: Site) -> str:
+    """Whether it can be compiled is judged where the library for that is (evaluators.py)."""
+    text = need_text(value)
+    if not text:
+        raise Wrong("must not be empty")
+    return text
+
+
 def _read_workers(value: object, site: Site) -> int:
     if value == "auto":
         return site.cores
@@ -123,11 +131,13 @@ def _read_whole(value: object, least: int, most: int | None) -> int:
     return value
 
 
-def _read_seconds(value: object, zero: bool) -> float:
+def _read_seconds(value: object, zero: bool, least: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Wrong(f"must be a number of seconds, not {name_type(value)}")
     if math.isnan(value) or value < 0 or (value == 0 and not zero):
         raise Wrong("must be 0 or more seconds" if zero else "must be more than 0 seconds")
+    if value < least:
+        raise Wrong(f"must be at least {least:g} s")
     if value > LONGEST_WAIT:
         raise Wrong(f"must be {LONGEST_WAIT} seconds or less")
     return float(value)
@@ -165,8 +175,8 @@ def whole(least: int, most: int | None = None) -> Kind:
     return Kind(lambda value, site: _read_whole(value, least, most), Form.VALUE)
 
 
-def seconds(*, zero: bool = False) -> Kind:
-    return Kind(lambda value, site: _read_seconds(value, zero), Form.VALUE)
+def seconds(*, zero: bool = False, least: float = 0.0) -> Kind:
+    return Kind(lambda value, site: _read_seconds(value, zero, least), Form.VALUE)
 
 
 def one_of(*words: str) -> Kind:
@@ -179,6 +189,15 @@ def one_of(*words: str) -> Kind:
     return Kind(read)
 
 
+def one_of_numbers(*numbers: int) -> Kind:
+    def read(value: object, site: Site) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
+            raise Wrong(f"must be one of {', '.join(map(str, numbers))}")
+        return value
+
+    return Kind(read, Form.VALUE)
+
+
 def flag(word: str, other: str) -> Kind:
     """Two words that stand for true and false."""
     words = one_of(word, other)
@@ -188,6 +207,7 @@ def flag(word: str, other: str) -> Kind:
 SWITCH = Kind(_read_switch, Form.SWITCH)
 NAME = Kind(_read_name)
 PARAMETER_NAME = Kind(_read_parameter)
+PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)

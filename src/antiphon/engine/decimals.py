@@ -1,0 +1,140 @@
+"""Numbers between two bounds, as terminals of a grammar (Lark, as LLGuidance reads it).
+
+LLGuidance's own ranges leave the digits after the point unbounded, where a small model goes on for ever, take 0 for a
+number above 0, and with `multipleOf` they have no minus sign. These have at most 15 digits before the point, beyond
+which a JSON number is not exact for every reader, and 6 after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any, Final
+
+WHOLE: Final = 15
+FINE: Final = 6
+LARGEST: Final = Decimal(10**WHOLE - 1)
+FINEST: Final = Decimal(1).scaleb(-FINE)
+ANY_FINE: Final = rf"(\.[0-9]{{1,{FINE}}})?"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    least: Decimal
+    most: Decimal
+    above: bool = False  # `least` itself is not in it
+    below: bool = False  # … `most`
+
+    @property
+    def empty(self) -> bool:
+        return self.least > self.most or (self.least == self.most and (self.above or self.below))
+
+
+def range_of(schema: dict[str, Any]) -> Range:
+    """Of a number's schema; what it leaves open is bounded. Raises TypeError for a bound that is no number."""
+    lower = [(exact(schema[key]), key[0] == "e") for key in ("minimum", "exclusiveMinimum") if key in schema]
+    upper = [(exact(schema[key]), key[0] != "e") for key in ("maximum", "exclusiveMaximum") if key in schema]
+    least, above = max(lower, default=(-LARGEST, False))
+    most, below = min(upper, default=(LARGEST, True))
+    return Range(least, most, above, not below)
+
+
+def exact(value: Any) -> Decimal:
+    if type(value) not in (int, float):
+        raise TypeError("a bound that is no number")
+    return Decimal(repr(value)) + 0  # -0.0 is 0, here and below
+
+
+def terminals(bounds: Range, name: str) -> list[str]:
+    """Lines of a grammar that define the terminal `name`, of fitted bounds with something between them."""
+    lines = []
+    kinds = []
+    if bounds.most > 0 or (bounds.most == 0 and not bounds.below):
+        positive = Range(max(bounds.least, Decimal(0)), bounds.most, bounds.above and bounds.least >= 0, bounds.below)
+        if not positive.empty:
+            kinds.append(f"{name}P")
+            lines.append(f"{name}P: {between(positive)}")
+    if bounds.least < 0:
+        nearest = max(-bounds.most, Decimal(0))
+        negative = Range(nearest, -bounds.least, bounds.below if bounds.most < 0 else True, bounds.above)
+        kinds.append(f'"-" {name}N')
+        lines.append(f"{name}N: {between(negative)}")
+    return [f"{name}: {' | '.join(kinds)}", *lines]
+
+
+def fitted(bounds: Range) -> Range:
+    """The bounds in our digits: never wider."""
+    beyond = LARGEST + 1
+    least = min(max(bounds.least, -LARGEST), beyond).quantize(FINEST, ROUND_CEILING) + 0
+    most = max(min(bounds.most, LARGEST), -beyond).quantize(FINEST, ROUND_FLOOR) + 0
+    return Range(least, most, bounds.above and least == bounds.least, bounds.below and most == bounds.most)
+
+
+def between(bounds: Range) -> str:
+    """Of bounds that are not negative."""
+    terms = [f"/{at_most(*split(bounds.most))}/"]
+    if bounds.least > 0:
+        terms.append(f"/{at_least(*split(bounds.least))}/")
+    if bounds.above:
+        terms.append(f"~/{spellings(*split(bounds.least))}/")
+    if bounds.below:
+        terms.append(f"~/{spellings(*split(bounds.most))}/")
+    return " & ".join(terms)
+
+
+def split(value: Decimal) -> tuple[str, str]:
+    whole, _, fine = f"{value:f}".partition(".")
+    return whole, fine.rstrip("0")
+
+
+def spellings(whole: str, fine: str) -> str:
+    return rf"{whole}\.{fine}0*" if fine else rf"{whole}(\.0*)?"
+
+
+def at_most(whole: str, fine: str) -> str:
+    less = f"({one_of(wholes_below(whole))}){ANY_FINE}|" if whole != "0" else ""
+    tail = rf"(\.({one_of(fines_to(fine))}))?" if fine else rf"(\.0{{1,{FINE}}})?"
+    return f"{less}{whole}{tail}"
+
+
+def at_least(whole: str, fine: str) -> str:
+    more = f"({one_of(wholes_above(whole))}){ANY_FINE}"
+    tail = rf"\.({one_of(fines_from(fine))})" if fine else ANY_FINE
+    return f"{more}|{whole}{tail}"
+
+
+def one_of(branches: Iterator[str]) -> str:
+    return "|".join(branches)
+
+
+def wholes_below(whole: str) -> Iterator[str]:
+    if len(whole) > 1:
+        yield f"0|[1-9][0-9]{{0,{len(whole) - 2}}}"
+    for at, digit in enumerate(whole):
+        first = 1 if at == 0 and len(whole) > 1 else 0
+        if int(digit) > first:
+            yield f"{whole[:at]}[{first}-{int(digit) - 1}][0-9]{{{len(whole) - 1 - at}}}"
+
+
+def wholes_above(whole: str) -> Iterator[str]:
+    for at, digit in enumerate(whole):
+        if digit != "9":
+            yield f"{whole[:at]}[{int(digit) + 1}-9][0-9]{{{len(whole) - 1 - at}}}"
+    if len(whole) < WHOLE:
+        yield f"[1-9][0-9]{{{len(whole)},{WHOLE - 1}}}"
+
+
+def fines_to(fine: str) -> Iterator[str]:
+    for at, digit in enumerate(fine):
+        if digit != "0":
+            yield f"{fine[:at]}[0-{int(digit) - 1}][0-9]{{0,{FINE - 1 - at}}}"
+        yield fine[: at + 1]
+    yield f"{fine}0{{0,{FINE - len(fine)}}}"
+
+
+def fines_from(fine: str) -> Iterator[str]:
+    for at, digit in enumerate(fine):
+        if digit != "9":
+            yield f"{fine[:at]}[{int(digit) + 1}-9][0-9]{{0,{FINE - 1 - at}}}"
+    yield f"{fine}[0-9]{{0,{FINE - len(fine)}}}"

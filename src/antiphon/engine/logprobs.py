@@ -1,0 +1,100 @@
+"""How likely each token of a text was: one entry per token, in OpenAI's spelling. Joined, their bytes are the text.
+
+llama.cpp tells one token with each event, and spells it with all the text that the event brings. That is another text
+than the token's own in three cases: one that may begin a stop word comes without a text, which a later event brings;
+tokens that end inside a character come in no event at all, only the count shows them; the end token has no text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+Document = dict[str, Any]
+UNTOLD: Final = -9999.0  # OpenAI's own figure for a logprob that is not told
+UNREADABLE: Final = "\ufffd"
+
+
+class Asks(Protocol):
+    async def ask(self, path: str, question: Document) -> Document: ...
+
+
+@dataclass(slots=True)
+class _Token:
+    id: int = -1
+    logprob: float = UNTOLD
+    piece: bytes | None = None  # None: not known
+    rivals: list[Document] = field(default_factory=list)
+
+
+class Logprobs:
+    """Hears events, gives entries when the text is said. `rivals`: how many other tokens each entry names."""
+
+    def __init__(self, native: Asks, rivals: int) -> None:
+        self._native = native
+        self._rivals = rivals
+        self._heard: list[_Token] = []  # whose text is still to come
+        self._count = 0
+
+    def hear(self, event: Document) -> None:
+        for entry in event.get("completion_probabilities") or ():
+            count = int(event.get("tokens_predicted") or 0)
+            self._heard += [_Token() for _ in range(count - self._count - 1)]
+            self._heard.append(self._read(entry))
+            self._count = count
+
+    async def take(self, text: str) -> list[Document]:
+        """The entries of what is said now. What was heard and is not said (a stop word, the end) has none."""
+        heard, self._heard = self._heard, []
+        if not heard or not text:
+            return []
+        if len(heard) > 1:
+            for token in heard:
+                if token.piece is None and token.id >= 0:
+                    token.piece = await self._ask(token.id)
+        pieces = shared(text.encode(), [token.piece for token in heard] if len(heard) > 1 else [None])
+        return [_entry(token, piece) for token, piece in zip(heard, pieces, strict=True) if piece]
+
+    def _read(self, entry: Document) -> _Token:
+        likely = entry.get("top_logprobs") or ()
+        own = next((rival.get("bytes") for rival in likely if rival.get("id") == entry.get("id")), None)
+        return _Token(
+            entry.get("id", -1),
+            entry.get("logprob", UNTOLD),
+            None if own is None else bytes(own),
+            [_spelled(bytes(rival.get("bytes") or ()), rival["logprob"]) for rival in likely[: self._rivals]],
+        )
+
+    async def _ask(self, token: int) -> bytes | None:
+        text = (await self._native.ask("/detokenize", {"tokens": [token]}))["content"]
+        return None if UNREADABLE in text else str(text).encode()
+
+
+def shared(text: bytes, pieces: Sequence[bytes | None]) -> list[bytes]:
+    """The text, divided among its tokens. What of the pieces goes beyond the text is cut off."""
+    shares: list[bytes] = []
+    unknown = 0
+    for piece in (*pieces, None):
+        if piece is None and len(shares) + unknown < len(pieces):
+            unknown += 1
+            continue
+        if unknown:
+            end = text.find(piece, unknown) if piece else len(text)
+            end = len(text) if end < 0 else end
+            first = max(1, end - unknown + 1)  # tokens that begin a character hold most of its bytes
+            shares += [text[:first], *(text[at : at + 1] for at in range(first, first + unknown - 1))]
+            text, unknown = text[end:], 0
+        if piece is not None:
+            shares.append(text[: len(piece)])
+            text = text[len(piece) :]
+    return [*shares[:-1], shares[-1] + text]
+
+
+def _entry(token: _Token, piece: bytes) -> Document:
+    return {**_spelled(piece, token.logprob), "top_logprobs": token.rivals}
+
+
+def _spelled(piece: bytes, logprob: float) -> Document:
+    """Bytes that are no text by themselves are written as OpenAI writes them: \\xe6\\x97."""
+    return {"token": piece.decode("utf-8", "backslashreplace"), "logprob": logprob, "bytes": list(piece)}

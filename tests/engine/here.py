@@ -1,0 +1,22 @@
+"""Schemas read in the test's own process, for tests of what is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon.engine.compiler_client import Place
+from antiphon.engine.grammar import Grammars, SchemaFault
+
+
+class Here:
+    def __init__(self) -> None:
+        self._grammars = Grammars()
+
+    async def rule(self, schema: Any, place: Place) -> str:
+        try:
+            return self._grammars.rule(schema, strict=place.strict, is_object=place.is_object)
+        except SchemaFault as fault:
+            raise place.refusal(str(fault)) from None
+
+    async def rule_in(self, texts: list[str]) -> str | None:
+        return self._grammars.rule_in(texts)

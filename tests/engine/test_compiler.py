@@ -1,0 +1,150 @@
+"""The compiler's process: whatever a schema holds, it is answered soon, and the next one is read as ever."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from antiphon.engine.compiler import Answer
+from antiphon.engine.compiler_client import MOST_ASKING, MOST_REMEMBERED, Compiler, Place, Remembered
+from antiphon.engine.grammar import START
+from antiphon.engine.narrow import SMALL
+from antiphon.errors import AntiphonError, OverloadError, RequestError
+from tests.support.engine import descendants
+
+PLACE = Place("function 'f'", "tools[0].function.parameters", "invalid_function_parameters")
+PLAIN = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+@pytest_asyncio.fixture
+async def compiler() -> AsyncIterator[Compiler]:
+    made = Compiler(lambda: "/no/model", SMALL, {**os.environ, "A_SECRET": "hidden"})
+    yield made
+    await made.close()
+
+
+def doubled() -> dict[str, Any]:
+    links: dict[str, Any] = {
+        f"d{level}": {"allOf": [{"$ref": f"#/$defs/d{level + 1}"}, {"$ref": f"#/$defs/d{level + 1}"}]}
+        for level in range(25)
+    }
+    return {"$ref": "#/$defs/d0", "$defs": links | {"d25": {"type": "string"}}}
+
+
+ATTACKS: dict[str, Any] = {
+    "thirty patterns at once": {"type": "string", "allOf": [{"pattern": f".*a{n}.*"} for n in range(30)]},
+    "patterned keys": {"type": "object", "patternProperties": {f"^a{n}.*b": {"type": "string"} for n in range(350)}},
+    "doubled references": doubled(),
+    "objects to choose from": {"enum": [{"a": n, "b": [n]} for n in range(15_000)]},
+    "a large remainder": {"type": "integer", "allOf": [{"multipleOf": 999_983}, {"multipleOf": 65_537}]},
+    "a cycle of allOf": {"allOf": [{"$ref": "#"}]},
+    "deep groups": {"type": "string", "pattern": "(" * 400 + "a" + ")?" * 400},
+    "backtracking": {
+        "properties": {"a" * 60: {"type": "string"}},
+        "patternProperties": {"^(a+)+$b": {"type": "string"}},
+        "required": ["a" * 60],
+    },
+}
+
+
+@pytest.mark.parametrize("schema", ATTACKS.values(), ids=ATTACKS.keys())
+async def test_no_schema_takes_long_or_much(compiler: Compiler, schema: Any) -> None:
+    """Each is refused in OpenAI's words or read; what comes next is not its concern."""
+    await compiler.reading().rule(PLAIN, PLACE)  # it is running now
+    began = asyncio.get_running_loop().time()
+    (error,) = await asyncio.gather(compiler.reading().rule(schema, PLACE), return_exceptions=True)
+    assert isinstance(error, RequestError)
+    assert (error.status, error.param, error.code) == (400, PLACE.param, PLACE.code)
+    assert error.message.startswith("Invalid schema for function 'f': ")
+    assert asyncio.get_running_loop().time() - began < 3
+    rule = await compiler.reading().rule({**PLAIN, "title": "another"}, PLACE)
+    await compiler.check(START + rule, '{"a": 1}')
+
+
+async def test_the_schemas_of_one_request_share_their_time(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    reading, began = compiler.reading(), asyncio.get_running_loop().time()
+    for number in range(20):
+        schema = {"type": "string", "allOf": [{"pattern": f".*a{n}{number}.*"} for n in range(30)]}
+        with pytest.raises(RequestError, match="too complex"):
+            await reading.rule(schema, PLACE)
+    assert asyncio.get_running_loop().time() - began < 15
+
+
+async def test_a_schema_in_a_message_that_is_too_much_is_none(compiler: Compiler) -> None:
+    branches = ", ".join(f'{{"pattern": ".*a{n}.*"}}' for n in range(30))
+    text = f'{{"properties": {{"a": {{"type": "string", "allOf": [{branches}]}}}}, "required": ["a"]}}'
+    assert await compiler.reading().rule_in([text]) is None
+
+
+async def test_one_who_goes_away_leaves_the_others_in_step(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    for pause in (0.0, 0.001, 0.01, 0.1):
+        slow = {"type": "string", "allOf": [{"pattern": f".*b{n}.*{pause}"} for n in range(30)]}
+        task = asyncio.create_task(compiler.reading().rule(slow, PLACE))
+        await asyncio.wait({task}, timeout=pause)
+        task.cancel()
+        with pytest.raises((asyncio.CancelledError, RequestError)):
+            await task
+        schema = {"const": f"after {pause}"}
+        assert f"after {pause}" in await compiler.reading().rule(schema, PLACE)
+
+
+async def test_many_at_once_get_their_own_answers(compiler: Compiler) -> None:
+    rules = await asyncio.gather(*(compiler.reading().rule({"const": f"n{n}"}, PLACE) for n in range(MOST_ASKING)))
+    assert all(f'"n{n}"' in rule for n, rule in enumerate(rules))
+
+
+async def test_too_many_at_once_are_told_so(compiler: Compiler) -> None:
+    asked = (compiler.reading().rule({"const": f"n{n}"}, PLACE) for n in range(MOST_ASKING + 3))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [answer.status for answer in answers if isinstance(answer, OverloadError)] == [429] * 3
+    assert await compiler.reading().rule(PLAIN, PLACE)
+
+
+async def test_what_was_read_is_remembered(compiler: Compiler) -> None:
+    rule = await compiler.reading().rule(PLAIN, PLACE)
+    await compiler.close()
+    began = asyncio.get_running_loop().time()
+    assert await compiler.reading().rule(PLAIN, PLACE) == rule
+    assert asyncio.get_running_loop().time() - began < 0.05  # no process was started
+
+
+def test_memory_of_answers_is_bounded() -> None:
+    known = Remembered()
+    for number in range(100):
+        known.keep(bytes([number]), Answer(rule="x" * (MOST_REMEMBERED // 10)))
+    assert known.find(bytes([99])) is not None
+    assert known.find(bytes([98])) is not None
+    assert known.find(bytes([80])) is None
+
+
+async def test_the_last_look(compiler: Compiler) -> None:
+    grammar = START + await compiler.reading().rule(PLAIN, PLACE)
+    await compiler.check(grammar, '{"a": 1}')
+    for text in ('{"a": "x"}', '{"a": 1', "Sure! Here it is:", ""):
+        with pytest.raises(AntiphonError) as caught:
+            await compiler.check(grammar, text)
+        assert caught.value.code == "engine_error"
+
+
+async def test_the_process_knows_no_secrets_and_is_bounded(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    environ, limits = child_facts()
+    assert b"PATH=" in environ
+    assert b"hidden" not in environ
+    (line,) = [line for line in limits.splitlines() if line.startswith("Max address space")]
+    assert "unlimited" not in line
+
+
+def child_facts() -> tuple[bytes, str]:
+    (child,) = [
+        pid for pid in descendants(os.getpid()) if b"engine.compiler" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+    return Path(f"/proc/{child}/environ").read_bytes(), Path(f"/proc/{child}/limits").read_text()
