@@ -35,11 +35,12 @@ class Contender:
     def request(self, kind: Kind) -> bytes:
         return request(kind, self.port, self.gateway, self.arena.upstream)
 
-    def drive(self, load: Load) -> tuple[Outcome, float]:
-        """What the load generator saw, and the CPU seconds that the whole process tree spent on it."""
-        before = tree_cpu_seconds(self.process.pid)
+    def drive(self, load: Load) -> tuple[Outcome, float, float]:
+        """What the load generator saw, and the CPU seconds that the process tree spent on it; evaluators apart."""
+        before, apart = tree_cpu_seconds(self.process.pid)
         outcome = drive(load, self.port, self.request(load.kind), self.arena.cores.driver)
-        return outcome, tree_cpu_seconds(self.process.pid) - before
+        after, apart_after = tree_cpu_seconds(self.process.pid)
+        return outcome, after - before, apart_after - apart
 
 
 class Arena:

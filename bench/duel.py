@@ -88,14 +88,16 @@ def _enter_all(place: Arena, gateways: Sequence[Gateway]) -> list[Contender]:
 def _play(contender: Contender, score: Score) -> None:
     core, upstream = contender.arena.cores.driver, contender.arena.upstream
     direct = drive(ALONE, upstream, request(JSON, upstream), core)
-    through, _ = contender.drive(ALONE)
+    through, _, _ = contender.drive(ALONE)
     if direct.latency and through.latency:
         score.samples["added"].append(through.latency["p50"] - direct.latency["p50"])
     for name, load in (SLOW_PHASES if contender.gateway.slow else PHASES).items():
-        outcome, cpu = contender.drive(load)
+        outcome, cpu, apart = contender.drive(load)
         score.faults += _faults(name, load, outcome)
         if outcome.units:
             score.samples[name].append(cpu / outcome.units * 1e6)
+            if apart:
+                score.samples[f"{name} apart"].append(apart / outcome.units * 1e6)
         if name == "paced" and outcome.lag:
             score.samples["lag"].append(outcome.lag["p50"])
 
@@ -129,6 +131,9 @@ def table(scores: dict[str, Score]) -> str:
         cells = [_cell(score.samples[column]) for column in ("json", "added", "fast", "paced", "lag")]
         memory = [f"{size / 1e6:.0f}" for size in (score.worker_bytes, score.tree_bytes)]
         lines.append(f"| {' | '.join((name, *cells, *memory))} |")
+        if score.samples["json apart"]:
+            beside = ", ".join(f"{phase} {score.median(f'{phase} apart'):.1f}" for phase in ("json", "fast", "paced"))
+            lines.append(f"\n{name}: its evaluators spent besides, CPU us: {beside}")
     return "\n".join(lines)
 
 

@@ -39,7 +39,7 @@ def measure(place: Arena, contender: Contender) -> list[tuple[str, ...]]:
     for name, load in PHASES.items():
         payload = request(load.kind, place.upstream)
         direct = drive(lessened(load, contender.gateway), place.upstream, payload, place.cores.driver)
-        outcome, cpu = contender.drive(lessened(load, contender.gateway))
+        outcome, cpu, _ = contender.drive(lessened(load, contender.gateway))
         rows.append((name, *_cells(outcome, direct, cpu)))
     return rows
 

@@ -124,10 +124,11 @@ protected_material_code = "off"
 kind = "embedded"
 [[safety.evaluator]]
 kind = "http"
+name = "own"
 url = "http://127.0.0.1:9001/judge"
-route = "gpt-4o"
 credential = "env:JUDGE"
 timeout = 2.5
+stages = ["answer"]
 
 [engine]
 enabled = true
@@ -240,7 +241,9 @@ def test_what_belongs_to_later_parts_is_kept(everything: Settings) -> None:
         CategorySettings("protected_material_code", None, "off"),
     )
     assert [evaluator.kind for evaluator in safety.evaluators] == ["embedded", "http"]
+    assert [evaluator.name for evaluator in safety.evaluators] == ["embedded", "own"]
     assert safety.evaluators[1].timeout == 2.5
+    assert safety.evaluators[1].stages == ("answer",)
     assert everything.accounts.counters == Secret("redis://redis:6379/0")
 
 

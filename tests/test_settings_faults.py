@@ -200,7 +200,7 @@ DOCUMENT_FAULTS = [
     ("\n[upstream]\n", ["2: [[upstream]]: must be written [[upstream]], with two brackets"]),
     ("\n[[server]]\n", ["2: [server]: must be written [server], with one bracket"]),
     ("route = 1\n", ["1: [[route]]: must be tables"]),
-    ("route = [1]\n", ["1: [[route]] 1: must be a table with model, targets, not an integer"]),
+    ("route = [1]\n", ["1: [[route]] 1: must be a table with model, targets, safety, not an integer"]),
     ("server = 1\n", ["1: [server]: must be a table, not an integer"]),
     ("[servr]\n", ["1: unknown table 'servr'; did you mean 'server'?"]),
     ("[[upstreams]]\n", ["1: unknown table 'upstreams'; did you mean 'upstream'?"]),
@@ -221,7 +221,8 @@ DOCUMENT_FAULTS = [
     ]),
     ('[safety]\nmode = "x"\npreset = "x"\nthreshold = "safe"\nstream = "x"\non_failure = "x"\n', [
         "2: [safety]: 'mode' must be one of filter, annotate, not 'x'",
-        "3: [safety]: 'preset' must be one of strict, enterprise, child_safe, moderate, minimal, not 'x'",
+        "3: [safety]: 'preset' must be one of strict, enterprise, child_safe, moderate, minimal, "
+        "annotate_only, not 'x'",
         "4: [safety]: 'threshold' must be one of low, medium, high, off, not 'safe'",
         "5: [safety]: 'stream' must be one of hold, async, not 'x'",
         "6: [safety]: 'on_failure' must be one of open, closed, not 'x'",

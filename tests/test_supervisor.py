@@ -19,6 +19,8 @@ from tests.support.process import gone, refused, serving, until
 from tests.support.raw import call, connect, request
 from tests.support.shapes import completion, hello
 
+UNJUDGED = "[safety]\nenabled = false"  # then the workers are all there is
+
 
 async def scripted(*scripts: Script) -> tuple[ScriptedUpstream, str]:
     upstream = ScriptedUpstream(list(scripts))
@@ -42,7 +44,7 @@ async def test_the_banner_tells_where_what_and_how(tmp_path: Path) -> None:
 
 async def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
     upstream, url = await scripted(json_answer(completion()))
-    async with serving(tmp_path, to_one(url, server="workers = 2")) as gateway:
+    async with serving(tmp_path, to_one(url, server="workers = 2", more=UNJUDGED)) as gateway:
         await gateway.ready()
         before = gateway.children()
         assert len(before) == 2
@@ -107,7 +109,7 @@ async def test_sighup_is_logged_and_survived(tmp_path: Path) -> None:
 
 async def test_workers_end_with_a_killed_supervisor(tmp_path: Path) -> None:
     upstream, url = await scripted()
-    async with serving(tmp_path, to_one(url)) as gateway:
+    async with serving(tmp_path, to_one(url, more=UNJUDGED)) as gateway:
         await gateway.ready()
         (worker,) = gateway.children()
         gateway.process.kill()

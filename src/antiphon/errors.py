@@ -74,6 +74,14 @@ class RouteError(AntiphonError):
     code = "model_not_found"
 
 
+class BlockedError(AntiphonError):
+    """The client's fault by the operator's policy: the prompt is not allowed."""
+
+    status = 400
+    type = "invalid_request_error"
+    code = "content_filter"
+
+
 class OverloadError(AntiphonError):
     """Our fault, for now: more was asked than we take on."""
 

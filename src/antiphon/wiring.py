@@ -6,7 +6,7 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -14,8 +14,10 @@ from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
+from antiphon.evaluators.orders import Orders
+from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Upstream
+from antiphon.flow.ports import Document, Judge, Upstream
 from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for, ssl_context
 from antiphon.http.server import Limits, Server
 from antiphon.log import Log, LogFile
@@ -23,12 +25,15 @@ from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
-from antiphon.settings import Secret, Settings
-from antiphon.settings.model import ServerSettings, UpstreamSettings
+from antiphon.settings import EvaluatorSettings, Secret, Settings
+from antiphon.settings.evaluators import KINDS
+from antiphon.settings.model import ServerSettings, TimeoutSettings, UpstreamSettings
+from antiphon.settings.policies import policies
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
+from antiphon.wiring_evaluators import build_panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +46,12 @@ class Worker:
     scripted: tuple[ScriptedUpstream, ...]
     counter: TokenCounter
     log: Log
+    judge: Panel | None = None
 
     async def close(self) -> None:
         await self.door.close()
+        if self.judge is not None:
+            await self.judge.close()
         for upstream in self.upstreams:
             await upstream.close()
         for scripted in self.scripted:
@@ -59,9 +67,12 @@ async def build(
     room: str,
     ready: Callable[[], str | None],
     engine: EngineOptions | None = None,
+    evaluators: Orders | None = None,
+    judge: Judge | None = None,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
-    `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs."""
+    `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs; `evaluators`:
+    likewise, what their process was told; `judge`: another one in their place."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
@@ -78,6 +89,7 @@ async def build(
         upstreams[upstream.name] = _upstream(upstream, url, log)
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
+    panel = _judge(settings, evaluators, ports, log)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -88,10 +100,11 @@ async def build(
         wall=time.time,
         draw=random.random,
         entropy=Entropy(),
-        annotations=settings.safety.enabled and settings.safety.annotations,
         maritaca_object=server.maritaca_object,
+        judge=judge or panel,
+        policies=policies(settings),
     )
-    health = _health(settings, ready, engine)
+    health = _health(settings, ready, engine, panel)
     door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), health)
 
     def crashed(error: BaseException) -> None:
@@ -104,6 +117,7 @@ async def build(
         scripted=tuple(scripted.values()),
         counter=counter,
         log=log,
+        judge=panel,
     )
 
 
@@ -135,8 +149,19 @@ def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
     return context
 
 
+def _judge(settings: Settings, evaluators: Orders | None, upstreams: Mapping[str, Upstream], log: Log) -> Panel | None:
+    """None: nothing is judged."""
+
+    def own(row: EvaluatorSettings) -> Upstream:
+        seconds = TimeoutSettings(*[row.timeout or KINDS[row.kind].seconds] * 4)
+        upstream = UpstreamSettings(f"evaluator {row.name}", "openai", row.url, row.credential, seconds)
+        return _upstream(upstream, row.url or "", log)
+
+    return build_panel(settings, evaluators, upstreams, own, log.error)
+
+
 def _health(
-    settings: Settings, ready: Callable[[], str | None], engine: EngineOptions | None
+    settings: Settings, ready: Callable[[], str | None], engine: EngineOptions | None, judge: Panel | None
 ) -> Callable[[], Document]:
     """What /readyz says besides its status. With a reason, requests would not be answered."""
 
@@ -144,10 +169,13 @@ def _health(
         reason = ready()
         if reason is not None:
             return {"reason": reason}
+        named: Document = {}
+        if judge is not None and judge.state is not None:  # without them the gateway answers, and says so in each turn
+            named["evaluators"] = judge.state
         if engine is None:
-            return {}
+            return named
         found = state.read(engine.state)
-        named: Document = {"engine": str(found)}
+        named["engine"] = str(found)
         if found.status == "ready" or not settings.rests_on_engine:
             return named
         return {"reason": f"engine: {found.reason or found.status}", **named}

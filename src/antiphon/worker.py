@@ -13,6 +13,7 @@ import uvloop
 
 from antiphon import wiring
 from antiphon.engine.options import EngineOptions
+from antiphon.evaluators.orders import Orders
 from antiphon.settings import Settings
 
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
@@ -23,13 +24,14 @@ def run(
     sockets: list[socket.socket],
     room: str,
     engine: EngineOptions | None,
+    evaluators: Orders | None,
     *,
     born: int,
     ready: int,
     life: int,
 ) -> None:
     """`ready`: a pipe to say so once; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, born, ready, life))
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, ready, life))
 
 
 async def _serve(
@@ -37,6 +39,7 @@ async def _serve(
     sockets: list[socket.socket],
     room: str,
     engine: EngineOptions | None,
+    evaluators: Orders | None,
     born: int,
     ready: int,
     life: int,
@@ -47,7 +50,7 @@ async def _serve(
     def why_not() -> str | None:
         return "draining" if stopping.is_set() else None
 
-    worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine)
+    worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_reader(life, stopping.set)

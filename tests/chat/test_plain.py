@@ -18,7 +18,7 @@ from antiphon.chat.stamp import Stamp
 from antiphon.dialects import DIALECTS, WriteOptions
 
 STAMP = Stamp("target", 1_700_000_000, DIALECTS["openai"].keeps_id, lambda: "chatcmpl-new", lambda: "call_new")
-OPTIONS = WriteOptions(strict=False, annotations=True, target="up/target")
+OPTIONS = WriteOptions(strict=False, target="up/target")
 DETAILS = {
     "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
     "completion_tokens_details": {

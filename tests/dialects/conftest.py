@@ -18,7 +18,7 @@ ENTROPY = bytes(range(16))
 
 
 def options(**changes: Any) -> WriteOptions:
-    fields: Document = {"strict": False, "annotations": False, "target": "up/model"}
+    fields: Document = {"strict": False, "target": "up/model"}
     return WriteOptions(**{**fields, **changes})
 
 

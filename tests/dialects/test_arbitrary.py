@@ -104,7 +104,7 @@ def test_an_answer_or_the_upstreams_fault(document: Document, strict: bool) -> N
         except UpstreamError:
             continue
         counted = {"prompt_tokens": 7, "completion_tokens": 8}
-        writer = dialect.writer(ASKED, WriteOptions(strict=strict, annotations=True, target="t"))
+        writer = dialect.writer(ASKED, WriteOptions(strict=strict, target="t"))
         written = msgspec.json.decode(msgspec.json.encode(writer.completion(result.document, result.usage or counted)))
         assert type(written["created"]) is int
         usage = written["usage"]

@@ -102,12 +102,12 @@ def chunk() -> Document:
     return document
 
 
-@pytest.mark.parametrize("annotations", [False, True])
+@pytest.mark.parametrize("judged", [False, True])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_nothing_is_lost_in_a_completion(dialect: str, annotations: bool, render: Callable[..., Document]) -> None:
+def test_nothing_is_lost_in_a_completion(dialect: str, judged: bool, render: Callable[..., Document]) -> None:
     document = completion()
     expected = mark(document)
-    assert marks(render(dialect, document, annotations=annotations)) == expected
+    assert marks(render(dialect, document, judged=judged)) == expected
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -98,7 +98,7 @@ def test_opening_has_one_empty_delta_per_choice(make_writer: Callable[..., Write
 
 
 def test_prompt_results_stand_on_the_opening_only(make_writer: Callable[..., Writer], bare_chunk: Document) -> None:
-    writer = make_writer("skytells", annotations=True)
+    writer = make_writer("skytells")
     own = [{"prompt_index": 0, "content_filter_results": {"hate": {"filtered": True, "severity": "high"}}}]
     (opening,) = writer.opening({**envelope(), "prompt_filter_results": own})
     results = opening["prompt_filter_results"][0]["content_filter_results"]

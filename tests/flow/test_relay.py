@@ -36,7 +36,7 @@ class GoneClient:
 
 
 def relay(ready: Ready) -> Relay:
-    options = WriteOptions(strict=False, annotations=False, target="up/m", maritaca_object="", entropy=None)
+    options = WriteOptions(strict=False, target="up/m", maritaca_object="", entropy=None)
     writer = DIALECTS["openai"].writer(request(), options)
     return Relay(machine(), writer, GoneClient(), ready, lambda: None)
 

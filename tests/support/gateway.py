@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import wiring
+from antiphon.flow.ports import Judge
 from antiphon.listen import open_sockets
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
@@ -33,14 +34,19 @@ class Running:
 
 
 @asynccontextmanager
-async def gateway(directory: Path, text: str, environ: Mapping[str, str] | None = None) -> AsyncIterator[Running]:
+async def gateway(
+    directory: Path, text: str, environ: Mapping[str, str] | None = None, judge: Judge | None = None
+) -> AsyncIterator[Running]:
+    """`judge`: nobody judges without one, for there is no evaluator process here."""
     path = directory / "antiphon.toml"
     path.write_text(text)
     settings = load(str(path), environ or {}, CATALOG)
     sockets: list[socket.socket] = open_sockets(settings.server.listen, 1)[0]
     port = sockets[0].getsockname()[1]
     engine = wiring.engine_options(settings, str(directory), "engine-key")
-    worker = await wiring.build(settings, born=1_700_000_000, room=str(directory), ready=lambda: None, engine=engine)
+    worker = await wiring.build(
+        settings, born=1_700_000_000, room=str(directory), ready=lambda: None, engine=engine, judge=judge
+    )
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     try:
         yield Running(port, worker)

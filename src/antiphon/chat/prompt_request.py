@@ -20,8 +20,10 @@ from antiphon.chat.checks import (
     empty,
     integer,
     missing,
+    record,
     refuse_unknown,
     string,
+    tagged,
     word,
     wrong_type,
 )
@@ -31,6 +33,7 @@ from antiphon.chat.stamp import Document
 
 COMPLETIONS: Final = "completions"  # the endpoints by the last word of their paths
 EMBEDDINGS: Final = "embeddings"
+MODERATIONS: Final = "moderations"
 
 MOST_INPUTS: Final = 2048
 MOST_CHOICES: Final = 128
@@ -44,6 +47,13 @@ class PromptRequest(msgspec.Struct, frozen=True):
     stream: bool = False
     choices: int = 1  # over all prompts
     include_usage: bool = False
+
+
+def asked_texts(document: Document) -> list[str]:
+    """The prompts of a completion, where they are texts: who sends tokens is not read."""
+    prompt = document.get("prompt")
+    texts = prompt if isinstance(prompt, list) else [prompt]
+    return [text for text in texts if type(text) is str and text.strip()]
 
 
 # Texts, or the tokens they are made of
@@ -140,6 +150,21 @@ EMBEDDING_FIELDS: Final[Mapping[str, Check]] = {
 }
 
 
+def check_moderated(value: Any, strict: bool) -> None:
+    """A text, several, or one made of parts. Pictures are not judged here, and nobody is to think that they were."""
+    if type(value) is list and value and type(value[0]) is dict:
+        each(check_part, value, strict)
+        return
+    if type(value) is not str and (type(value) is not list or set(map(type, value)) - {str}):
+        raise wrong_type("one of a string, array of strings, or array of objects", value)
+    check_input(value, strict)
+
+
+check_part: Final = tagged({"text": record({"text": string, "type": string}, "text")}, lambda kind: False)
+
+MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "model": string}
+
+
 def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
     """Raises RequestError for the first fault. No prompt is OpenAI's default one."""
     model = _check(document, strict, COMPLETION_FIELDS, COMPLETION_NEEDS)
@@ -157,6 +182,12 @@ def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
 def parse_embedding(document: Document, *, strict: bool) -> PromptRequest:
     """Raises RequestError for the first fault."""
     return PromptRequest(EMBEDDINGS, document, _check(document, strict, EMBEDDING_FIELDS, {}, "input"))
+
+
+def parse_moderation(document: Document, *, strict: bool) -> PromptRequest:
+    """Raises RequestError for the first fault. The model is the one that there is."""
+    document.setdefault("model", MODERATIONS)
+    return PromptRequest(MODERATIONS, document, _check(document, strict, MODERATION_FIELDS, {}, "input"))
 
 
 def _check(

@@ -136,6 +136,10 @@ class ChatStream:
         return not self._open and len(self._choices) >= max(self._request.n, self._sources)
 
     @property
+    def moderated(self) -> bool:
+        return bool(self._moderation)
+
+    @property
     def usage(self) -> Document | None:
         return self._tally.total(len(self._choices))
 

@@ -23,6 +23,8 @@ _OWN_IN_CHOICE: Final = frozenset({"index", "text", "logprobs", "finish_reason"}
 class TextStream:
     """One answer. Feed it chunks; then `done` or `end`, once. There is one source: nothing is fanned out here."""
 
+    moderated = False
+
     def __init__(self, request: PromptRequest, stamp: Stamp) -> None:
         self.finished = False
         self.texts: list[str] = []

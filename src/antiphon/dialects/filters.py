@@ -1,8 +1,8 @@
 """Content filter results in skytells' shape (spec §4.1, D11): exactly S3's keys, all of them, always.
 
-What an upstream judged is kept; what nobody judged is spelled safe/false and says so: the sibling `error` stands in
-every object that holds a placeholder (spec §4.4), so that "safe" is never read as a verdict. The upstream's objects are
-not edited: the same one may ride on two chunks.
+What was judged is kept; what nobody judged is spelled safe/false and says so: the sibling `error` stands in every
+object that holds a placeholder (spec §4.4), so that "safe" is never read as a verdict. `judged`: our own evaluators
+were at work, and what they left open is off by policy. The objects are not edited: one may ride on two chunks.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ UNFILTERED: Final = MappingProxyType(
 _Results = MappingProxyType[str, MappingProxyType[str, Any]]
 
 
-def choice_results(own: object, *, annotations: bool) -> Document:
+def choice_results(own: object, *, judged: bool) -> Document:
     """The `content_filter_results` of a choice: the upstream's own, made whole, or placeholders."""
-    return _complete(own, CHOICE_RESULTS, annotations=annotations)
+    return _complete(own, CHOICE_RESULTS, judged=judged)
 
 
-def prompt_results(own: object, *, annotations: bool) -> list[Document]:
+def prompt_results(own: object, *, judged: bool) -> list[Document]:
     """The `prompt_filter_results` of an answer; one conversation is one prompt, index 0."""
     entries = [dict(entry) for entry in own if isinstance(entry, dict)] if isinstance(own, list) else []
     entries = entries or [{"prompt_index": 0}]
     for position, entry in enumerate(entries):
         if type(entry.get("prompt_index")) is not int:
             entry["prompt_index"] = position
-        results = _complete(entry.get("content_filter_results"), PROMPT_RESULTS, annotations=annotations)
+        results = _complete(entry.get("content_filter_results"), PROMPT_RESULTS, judged=judged)
         entry["content_filter_results"] = results
     return entries
 
 
-def _complete(own: object, keys: _Results, *, annotations: bool) -> Document:
+def _complete(own: object, keys: _Results, *, judged: bool) -> Document:
     results: Document = dict(own) if isinstance(own, dict) else {}
     filled = False
     for key, placeholder in keys.items():
@@ -56,7 +56,7 @@ def _complete(own: object, keys: _Results, *, annotations: bool) -> Document:
         elif not finding.keys() >= placeholder.keys():
             results[key] = {**placeholder, **finding}
             filled = True
-    if (filled or annotations) and not _is_error(results.get("error")):
+    if filled and not judged and not _is_error(results.get("error")):
         results["error"] = dict(UNFILTERED)
     return results
 

@@ -57,7 +57,7 @@ class Spelling:
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     strict: bool
-    annotations: bool
     target: str  # upstream and model: what a derived fingerprint is made of
+    judged: bool = False  # by our evaluators: what they left open is off by policy
     maritaca_object: str = "chat_completion"
     entropy: Callable[[int], str] | None = None  # so many random characters, for `obfuscation`; None: never

@@ -22,7 +22,7 @@ OBFUSCATION_STEP: Final = 32
 
 class Writer:
     __slots__ = (
-        "_annotations",
+        "_judged",
         "_chunk_fingerprint",
         "_entropy",
         "_filter_results",
@@ -43,7 +43,7 @@ class Writer:
         self._spelling = spelling
         self._request = request
         self._strict = options.strict
-        self._annotations = options.annotations
+        self._judged = options.judged
         self._object = spelling.object or options.maritaca_object
         self._target = options.target
         self._fingerprint: str | None = None
@@ -54,7 +54,7 @@ class Writer:
         )
         self._filter_results = spelling.filter_results
         # One placeholder for all chunks of the turn, which are only encoded: building it costs more than the rest.
-        self._unjudged = choice_results(None, annotations=True) if spelling.filter_results else None
+        self._unjudged = choice_results(None, judged=options.judged) if spelling.filter_results else None
         self._keeps_obfuscation = request.include_obfuscation
         self._entropy = options.entropy if spelling.obfuscates and request.include_obfuscation else None
         self._plain = spelling.chunk_fingerprint is Fingerprint.PRESENT and self._entropy is None and not options.strict
@@ -77,7 +77,7 @@ class Writer:
             usage = {**own, **usage}
         document["usage"] = settle_usage(usage, details=spelling.usage_details)
         if spelling.filter_results:
-            results = prompt_results(document.get("prompt_filter_results"), annotations=self._annotations)
+            results = prompt_results(document.get("prompt_filter_results"), judged=self._judged)
             document["prompt_filter_results"] = results
         if self._strict:
             prune(document, spelling.completion)
@@ -100,7 +100,7 @@ class Writer:
             choice.pop("logprobs", None)
         if spelling.filter_results:
             own = choice.get("content_filter_results")
-            choice["content_filter_results"] = choice_results(own, annotations=self._annotations)
+            choice["content_filter_results"] = choice_results(own, judged=self._judged)
 
     # -- the stream
 
@@ -116,7 +116,7 @@ class Writer:
             if self._filter_results:
                 own = choice.get("content_filter_results")
                 choice["content_filter_results"] = (
-                    self._unjudged if own is None else choice_results(own, annotations=self._annotations)
+                    self._unjudged if own is None else choice_results(own, judged=self._judged)
                 )
         if self._filter_results:
             document.pop("prompt_filter_results", None)  # on the opening chunk only
@@ -149,7 +149,7 @@ class Writer:
         if not self._filter_results:
             return []
         own = {
-            choice["index"]: choice_results(choice["content_filter_results"], annotations=self._annotations)
+            choice["index"]: choice_results(choice["content_filter_results"], judged=self._judged)
             for choice in envelope.get("choices", ())
             if isinstance(choice.get("content_filter_results"), dict)
         }
@@ -163,7 +163,7 @@ class Writer:
             }
             for index in range(self._request.n)
         ]
-        results = prompt_results(envelope.get("prompt_filter_results"), annotations=self._annotations)
+        results = prompt_results(envelope.get("prompt_filter_results"), judged=self._judged)
         envelope["prompt_filter_results"] = results
         return [self._put_envelope(envelope)]
 

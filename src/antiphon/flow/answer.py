@@ -1,4 +1,4 @@
-"""The life of a turn, in order: plan, dispatch, conform, settle. (Admission comes before, in `server`.)
+"""The life of a turn, in order: judge, plan, dispatch, conform, guard, settle. (Admission comes before, in `server`.)
 
 A turn runs in one task. Cancelling that task, when the client goes away, closes its upstream connections at once.
 What differs from one endpoint to another is its `Way`.
@@ -11,22 +11,29 @@ import asyncio
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError
 from antiphon.flow import settle
-from antiphon.flow.dispatch import dispatch, judge
+from antiphon.flow.dispatch import dispatch, read_outcome
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.guarded import GuardedRelay
+from antiphon.flow.judge import ask, judge_answer, moderation, race, weigh
 from antiphon.flow.ports import Upstream
 from antiphon.flow.relay import Gather, Relay, encode
 from antiphon.flow.turn import AnyTurn, R, Turn
-from antiphon.flow.way import Way
+from antiphon.flow.way import Way, Work
+from antiphon.safety.verdict import Stage
 from antiphon.sse import DONE, frame
 
 CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
 
 
-async def answer(turn: Turn[R], gateway: Gateway, way: Way[R], begun: tuple[Upstream, Gather] | None = None) -> None:
+async def answer(
+    turn: Turn[R], gateway: Gateway, way: Way[R] | Work[R], begun: tuple[Upstream, Gather] | None = None
+) -> None:
     """Answers the client, whatever happens, and posts one entry. `begun`: an attempt that has ended already."""
     status = CLIENT_CLOSED
     try:
-        if turn.request.stream:
+        if isinstance(way, Work):
+            status = await way.do(turn, gateway)
+        elif turn.request.stream:
             status = await _stream(turn, gateway, way)
         else:
             status = await _whole(turn, gateway, way, begun)
@@ -45,12 +52,29 @@ async def answer(turn: Turn[R], gateway: Gateway, way: Way[R], begun: tuple[Upst
         settle.post(turn, gateway, status)
 
 
+async def _dispatch(turn: Turn[R], gateway: Gateway, way: Way[R]) -> Relay | Conformed:
+    """The prompt is judged before the upstream is asked; where the policy lets them race, meanwhile."""
+    turn.route = gateway.routes.find(turn.request.model)
+    asked = ask(turn, gateway, way.form)
+    if asked is None:
+        return await dispatch(turn, gateway, way)
+    if turn.policy is not None and turn.policy.races:
+        return await race(turn, asked, dispatch(turn, gateway, way))
+    await weigh(turn, asked)
+    return await dispatch(turn, gateway, way)
+
+
 async def _whole(turn: Turn[R], gateway: Gateway, way: Way[R], begun: tuple[Upstream, Gather] | None) -> int:
-    answered = await dispatch(turn, gateway, way) if begun is None else judge(turn, gateway, way, *begun)
+    answered = await _dispatch(turn, gateway, way) if begun is None else read_outcome(turn, gateway, way, *begun)
     assert isinstance(answered, Conformed)
     turn.upstream_id = answered.upstream_id
     if not settle.reported(turn, answered.usage):
         await settle.count(turn, gateway, answered.usage, answered.texts)
+    if way.form is not None:
+        await judge_answer(turn, gateway, way.form, answered.document)
+    moderated = moderation(turn)
+    if moderated is not None:
+        answered.document.setdefault("moderation", moderated)
     document = way.write(turn, gateway, answered.document)
     if turn.wants_receipt:
         document["antiphon"] = turn.receipt()
@@ -59,7 +83,7 @@ async def _whole(turn: Turn[R], gateway: Gateway, way: Way[R], begun: tuple[Upst
 
 
 async def _stream(turn: Turn[R], gateway: Gateway, way: Way[R]) -> int:
-    relay = await dispatch(turn, gateway, way)
+    relay = await _dispatch(turn, gateway, way)
     assert isinstance(relay, Relay)
     attempt, machine = turn.attempts[-1], relay.machine
     turn.texts = machine.texts
@@ -70,6 +94,10 @@ async def _stream(turn: Turn[R], gateway: Gateway, way: Way[R]) -> int:
         relay.close()
         attempt.close("cancelled", gateway.clock())
         raise
+    finally:
+        if isinstance(relay, GuardedRelay):
+            turn.answer_results, turn.answer_verdicts = relay.guard.results(), relay.guard.verdicts()
+            turn.blocked = Stage.ANSWER.value if relay.guard.blocked else None
     if failure is not None:
         attempt.close(failure.code or "failed", gateway.clock(), failure.status)
         raise gateway.upstreams[attempt.target.upstream].conceal(failure)
@@ -86,7 +114,7 @@ async def _stream(turn: Turn[R], gateway: Gateway, way: Way[R]) -> int:
 
 
 def _finish(turn: AnyTurn, relay: Relay) -> None:
-    """Decision 15: finish (already sent), then receipt, usage, [DONE]."""
+    """Decision 15: finish (already sent), then moderation, receipt, usage, [DONE]."""
     last = DONE
     if turn.usage is not None:
         chunk = relay.writer.usage_chunk(relay.machine.usage_envelope(), turn.usage)
@@ -94,6 +122,10 @@ def _finish(turn: AnyTurn, relay: Relay) -> None:
             last = frame(encode(chunk)) + last
     if turn.wants_receipt:
         envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
+        last = frame(encode(relay.writer.extra_chunk(envelope))) + last
+    moderated = None if relay.machine.moderated else moderation(turn)
+    if moderated is not None:
+        envelope = {**relay.machine.envelope(), "moderation": moderated}
         last = frame(encode(relay.writer.extra_chunk(envelope))) + last
     turn.client.write(last)
     turn.client.finish()

@@ -11,13 +11,16 @@ import msgspec
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.fold import fold
 from antiphon.chat.request import ChatRequest
+from antiphon.chat.spoken import answer_text, delta_words, prompt_texts
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Change, Document, Upstream
 from antiphon.flow.relay import Fold, Gather, Ready, Relay, tell
+from antiphon.flow.relaying import relay
 from antiphon.flow.turn import Attempt, Turn
-from antiphon.flow.way import Way, send, tell_first
+from antiphon.flow.voice import Form
+from antiphon.flow.way import Way, send
 
 ChatTurn = Turn[ChatRequest]
 
@@ -34,7 +37,7 @@ def _open(turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt
     receiver: Relay | Gather
     if request.stream:
         machine = ChatStream(request, gateway.stamp(turn.dialect, attempt.model), sources=sources, think=upstream.think)
-        receiver = Relay(machine, _writer(turn, gateway), turn.client, ready, tell_first(turn, gateway))
+        receiver = relay(turn, gateway, machine, _writer(turn, gateway), ready, FORM, request.n)
     else:
         each = request.n if sources == 1 else 1
         receiver = Gather(
@@ -75,7 +78,7 @@ def _writer(turn: ChatTurn, gateway: Gateway) -> Writer:
     attempt = turn.attempts[-1]
     options = WriteOptions(
         strict=turn.strict,
-        annotations=gateway.annotations,
+        judged=turn.policy is not None,
         target=f"{attempt.target.upstream}/{attempt.model}",
         maritaca_object=gateway.maritaca_object,
         entropy=(lambda size: gateway.entropy(size).hex()) if turn.request.include_obfuscation else None,
@@ -83,4 +86,21 @@ def _writer(turn: ChatTurn, gateway: Gateway) -> Writer:
     return turn.dialect.writer(turn.request, options)
 
 
-CHAT: Final = Way("messages", _open, _read, _write)
+def _silence(index: int) -> Document:
+    return {"index": index, "delta": {}, "logprobs": None, "finish_reason": None}
+
+
+def _blank(choice: Document) -> None:
+    """Whatever else the message has may say it again."""
+    choice["message"] = {"role": "assistant", "content": None, "refusal": None}
+    choice["logprobs"] = None
+
+
+FORM: Final = Form(
+    words=lambda choice: delta_words(choice["delta"]),
+    silence=_silence,
+    text=lambda choice: answer_text(choice["message"]),
+    blank=_blank,
+    prompt=prompt_texts,
+)
+CHAT: Final = Way("messages", _open, _read, _write, FORM)

@@ -18,7 +18,7 @@ CLIENTS_FAULT = frozenset({400, 405, 409, 413, 414, 415, 422, 431})  # another t
 
 async def dispatch(turn: Turn[R], gateway: Gateway, way: Way[R]) -> Relay | Conformed:
     """Tries the route's targets until one begins to answer. After the first chunk there is no second try."""
-    turn.route = route = gateway.routes.find(turn.request.model)
+    route = turn.route = turn.route or gateway.routes.find(turn.request.model)
     failure: UpstreamError | None = None
     refusal: RequestError | None = None
     for target in plan(route, gateway.draw):
@@ -34,7 +34,7 @@ async def dispatch(turn: Turn[R], gateway: Gateway, way: Way[R]) -> Relay | Conf
             continue
         try:
             turn.failure = await ready
-            return judge(turn, gateway, way, upstream, receiver)
+            return read_outcome(turn, gateway, way, upstream, receiver)
         except UpstreamError as error:
             if error.status in CLIENTS_FAULT:
                 raise
@@ -48,7 +48,7 @@ async def dispatch(turn: Turn[R], gateway: Gateway, way: Way[R]) -> Relay | Conf
     raise told
 
 
-def judge(
+def read_outcome(
     turn: Turn[R], gateway: Gateway, way: Way[R], upstream: Upstream, receiver: Relay | Gather
 ) -> Relay | Conformed:
     """What came of the attempt: a stream that has begun, a whole answer that is one, or its failure."""

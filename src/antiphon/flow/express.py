@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from antiphon.chat.plain_answer import read_plain
+from antiphon.chat.plain_answer import PlainAnswer, read_plain
 from antiphon.chat.plain_request import with_model
 from antiphon.chat.request import decode, parse
 from antiphon.dialects import Dialect
@@ -65,23 +65,28 @@ class Express(msgspec.Struct):
     key: str | None
     headers: Mapping[bytes, bytes]
     began: float
-    get_off: Callable[[ChatTurn, Upstream, Gather], None]
+    get_off: Callable[[ChatTurn, tuple[Upstream, Gather] | None], None]
     sent: float = 0.0
     call: Call | None = None
     late: Gather | None = None
 
     def board(self) -> bool:
         """Sends the request. False: it is not plain which of its bytes name the model."""
-        lane, body = self.lane, self.body
-        if lane.model is None or lane.model == self.model:
-            changed = body if body.count(b'"model"') == 1 else None
-        else:
-            changed = with_model(body, self.model, lane.spelled)
+        changed = self._changed()
         if changed is None:
             return False
-        self.sent = self.gateway.clock()
-        self.call = lane.upstream.open(changed, self.headers, stream=False, receiver=self, source=0)
+        self._send(changed)
         return True
+
+    def _changed(self) -> bytes | None:
+        lane, body = self.lane, self.body
+        if lane.model is None or lane.model == self.model:
+            return body if body.count(b'"model"') == 1 else None
+        return with_model(body, self.model, lane.spelled)
+
+    def _send(self, body: bytes) -> None:
+        self.sent = self.gateway.clock()
+        self.call = self.lane.upstream.open(body, self.headers, stream=False, receiver=self, source=0)
 
     def leave(self) -> None:
         """The client is gone."""
@@ -96,6 +101,9 @@ class Express(msgspec.Struct):
         if plain is None or not self.dialect.keeps_id(plain.id):
             self._gather().whole(body, 0)
             return
+        self._answer(body, plain)
+
+    def _answer(self, body: bytes, plain: PlainAnswer) -> None:
         self.client.answer(body)
         self._post(200, plain.usage.prompt_tokens, plain.usage.completion_tokens)
 
@@ -119,10 +127,11 @@ class Express(msgspec.Struct):
         """Who hears the rest of an answer that is not plain; with all of it, the turn takes the whole way."""
         if self.late is None:
             turn = self._turn()
+            turn.attempts.append(Attempt(self.lane.route.targets[0], self.lane.model or self.model, self.sent))
 
             def told(error: UpstreamError | None) -> None:
                 turn.failure = error
-                self.get_off(turn, self.lane.upstream, gather)
+                self.get_off(turn, (self.lane.upstream, gather))
 
             gather = self.late = Gather(1, told, partial(folder, turn, self.gateway, turn.attempts[0].model, 1, False))
             if self.call is not None:
@@ -130,7 +139,7 @@ class Express(msgspec.Struct):
         return self.late
 
     def _turn(self) -> ChatTurn:
-        turn = Turn(
+        return Turn(
             id=self.id,
             request=parse(decode(self.body), strict=False),  # cannot fail: it was plain
             dialect=self.dialect,
@@ -142,8 +151,6 @@ class Express(msgspec.Struct):
             began=self.began,
             route=self.lane.route,
         )
-        turn.attempts.append(Attempt(self.lane.route.targets[0], self.lane.model or self.model, self.sent))
-        return turn
 
     def _post(self, status: int, prompt: int | None, completion: int | None) -> None:
         gateway = self.gateway

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from antiphon.chat.stamp import Stamp
 from antiphon.dialects import Dialect
-from antiphon.flow.ports import Counter, Ledger, Upstream
+from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
 from antiphon.routing.route import RouteTable
+from antiphon.safety.policies import Policies
+
+NO_POLICIES: Final = Policies(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,9 @@ class Gateway:
     wall: Callable[[], float]  # Unix seconds
     draw: Callable[[], float]  # a random number in [0, 1), for weights
     entropy: Callable[[int], bytes]  # random bytes, for ids
-    annotations: bool
     maritaca_object: str
+    judge: Judge | None = None  # None: nothing is judged
+    policies: Policies = NO_POLICIES
 
     def stamp(self, dialect: Dialect, model: str) -> Stamp:
         """What an answer of this target needs to know from outside."""

@@ -16,6 +16,10 @@ class Machine(Protocol):
     texts: list[str]  # what the answer said so far
     finished: bool
 
+    @property
+    def moderated(self) -> bool:
+        """The upstream has told a `moderation` of its own."""
+
     def feed(self, chunk: Document, source: int = 0) -> list[Document]: ...
 
     def done(self, source: int = 0) -> list[Document]:

@@ -11,7 +11,7 @@ from typing import Final
 from antiphon.chat import embedding_answer, text_answer
 from antiphon.chat.completion import Conformed
 from antiphon.chat.failure import malformed
-from antiphon.chat.prompt_request import PromptRequest
+from antiphon.chat.prompt_request import PromptRequest, asked_texts
 from antiphon.chat.stamp import Stamp
 from antiphon.chat.text_stream import TextStream
 from antiphon.dialects.text_writer import TextWriter
@@ -19,8 +19,10 @@ from antiphon.errors import RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Upstream
 from antiphon.flow.relay import Fold, Gather, Ready, Relay, tell
+from antiphon.flow.relaying import relay
 from antiphon.flow.turn import Attempt, Turn
-from antiphon.flow.way import Way, send, tell_first
+from antiphon.flow.voice import Form
+from antiphon.flow.way import Way, send
 
 PromptTurn = Turn[PromptRequest]
 
@@ -33,7 +35,9 @@ def _open_text(
 ) -> Relay | Gather:
     if turn.request.stream:
         writer = _writer(turn)
-        receiver: Relay | Gather = Relay(_machine(turn, gateway), writer, turn.client, ready, tell_first(turn, gateway))
+        receiver: Relay | Gather = relay(
+            turn, gateway, _machine(turn, gateway), writer, ready, FORM, turn.request.choices
+        )
     else:
         receiver = Gather(1, partial(tell, ready), lambda: Fold(_machine(turn, gateway), text_answer.fold))
     return _send(turn, upstream, attempt, receiver)
@@ -99,5 +103,16 @@ def _send(turn: PromptTurn, upstream: Upstream, attempt: Attempt, receiver: Rela
     return receiver
 
 
-COMPLETIONS: Final = Way("prompt", _open_text, _read_text, _write_text)
+def _blank(choice: Document) -> None:
+    choice.update(text="", logprobs=None)
+
+
+FORM: Final = Form(
+    words=lambda choice: (("text", choice["text"]),) if choice["text"] else (),
+    silence=text_answer.empty_choice,
+    text=lambda choice: choice["text"],
+    blank=_blank,
+    prompt=asked_texts,
+)
+COMPLETIONS: Final = Way("prompt", _open_text, _read_text, _write_text, FORM)
 EMBEDDINGS: Final = Way("input", _open_vectors, _read_vectors, _write_vectors)

@@ -6,13 +6,15 @@ there is no task switch per chunk (a task that waits for one future takes 2 us, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
 from antiphon.errors import AntiphonError, UpstreamError
+from antiphon.safety.verdict import Stage, Verdict
 
 Document = dict[str, Any]
 
@@ -130,6 +132,25 @@ class Counter(Protocol):
     async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose text it is: some evaluators look at some routes and keys only."""
+
+    route: str | None = None
+    key: str | None = None
+
+
+class Judge(Protocol):
+    """All evaluators as one."""
+
+    def ask(self, stage: Stage, texts: Sequence[str], scope: Scope) -> asyncio.Future[Verdict]:
+        """One verdict over all the texts: worst wins. The future never fails and never waits longer than the
+        evaluators' time limits: what could not be judged says so in the verdict's `error`."""
+
+    def reach(self, scope: Scope) -> int:
+        """How many characters a finding may span that must not be cut in two (the longest word of a list)."""
+
+
 class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, kw_only=True, gc=False):
     """What is kept of a request: one line of the access log. What does not apply is left out."""
 
@@ -151,6 +172,7 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     usage: str | None = None
     first_ms: float | None = None
     error: str | None = None
+    blocked: str | None = None  # the stage at which something was: "prompt" or "answer"
 
 
 class Ledger(Protocol):

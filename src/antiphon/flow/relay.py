@@ -93,7 +93,7 @@ class Relay:
             for payload in payloads:
                 spliced = self._splice.apply(payload) if type(payload) is bytes else None  # not an event with a name
                 if spliced is not None:
-                    out.append(spliced)
+                    self._let_pass(spliced, out)
                 elif is_done(payload):
                     over = True
                     break
@@ -111,6 +111,9 @@ class Relay:
         if over:
             self.done(source)
 
+    def _let_pass(self, spliced: bytes, out: list[bytes]) -> None:
+        out.append(spliced)
+
     def _take(self, payload: bytes, source: int, out: list[bytes], *, last: bool = False) -> None:
         """The whole way of one event."""
         self._forget()
@@ -121,8 +124,11 @@ class Relay:
         for chunk in chunks:
             self._put(chunk, out)
         if self._learns and len(chunks) == 1 and chunks[0] is document:  # a text delta, edited in place
-            self._splice.learn(payload, out[-1])
-            self._reads.learn(frame(payload), out[-1])
+            self._learn(payload, out[-1])
+
+    def _learn(self, payload: bytes, sent: bytes) -> None:
+        self._splice.learn(payload, sent)
+        self._reads.learn(frame(payload), sent)
 
     @property
     def complete(self) -> bool:
@@ -163,11 +169,14 @@ class Relay:
     def fail(self, error: UpstreamError, source: int) -> None:
         if self.finished.done():
             return
-        self.close()
-        self.finished.set_result(error)
-        tell(self.ready, error)
+        self._cut()
+        self._conclude(error)
 
     def close(self) -> None:
+        """Nobody is to hear any more of it."""
+        self._cut()
+
+    def _cut(self) -> None:
         self._forget()
         for call in self.calls:
             call.cancel()
@@ -200,7 +209,12 @@ class Relay:
             return
         self._send(out)
         if self.machine.finished:
-            self.finished.set_result(None)
+            self._conclude(None)
+
+    def _conclude(self, failure: UpstreamError | None) -> None:
+        """All has been said, or the attempt has failed."""
+        self.finished.set_result(failure)
+        tell(self.ready, failure)
 
     def _put(self, chunk: Document, out: list[bytes]) -> None:
         written = self.writer.chunk(chunk)
@@ -209,6 +223,10 @@ class Relay:
 
     def _open(self, first: list[Document], out: list[bytes]) -> None:
         """The answer begins. `first`: all that the first event gave, whose verdicts an opening chunk takes over."""
+        out.extend(frame(encode(chunk)) for chunk in self.writer.opening(self._begin(first)))
+
+    def _begin(self, first: list[Document]) -> Document:
+        """-> the envelope of an opening chunk"""
         self._left = True
         self.on_first()
         tell(self.ready, None)
@@ -217,7 +235,7 @@ class Relay:
         for name in ("prompt_annotations", "prompt_filter_results"):  # Azure's older name and its own
             if name in first[0]:
                 envelope["prompt_filter_results"] = first[0][name]
-        out.extend(frame(encode(chunk)) for chunk in self.writer.opening(envelope))
+        return envelope
 
     def _send(self, out: list[bytes]) -> None:
         if out:

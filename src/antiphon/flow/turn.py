@@ -12,6 +12,8 @@ from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
 from antiphon.flow.ports import Change, Client, Document, Entry
 from antiphon.routing.route import Route, Target
+from antiphon.safety.policy import Policy, Results
+from antiphon.safety.verdict import Verdict
 
 
 class Asked(Protocol):
@@ -94,6 +96,12 @@ class Turn(msgspec.Struct, Generic[R]):
     first: float = 0.0  # when the first chunk left
     error: AntiphonError | None = None
     failure: AntiphonError | None = None  # of the last attempt
+    policy: Policy | None = None  # None: nobody judges it
+    prompt_verdict: Verdict | None = None
+    answer_verdicts: list[Verdict] = msgspec.field(default_factory=list)  # one for each choice
+    prompt_results: Results | None = None  # what was found in the prompt
+    answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
+    blocked: str | None = None  # the stage at which something was
 
     def receipt(self) -> Document:
         out = receipt(self.id, self.dialect)
@@ -106,6 +114,9 @@ class Turn(msgspec.Struct, Generic[R]):
             out["usage"]["tokenizer"] = self.tokenizer
         if self.upstream_id is not None:
             out["upstream_id"] = self.upstream_id
+        if self.prompt_results is not None:
+            answers = [{"index": index, **results} for index, results in sorted(self.answer_results.items())]
+            out["safety"] = {"blocked": self.blocked, "prompt": self.prompt_results, "answer": answers}
         return out
 
     def entry(self, status: int, now: float, wall: float) -> Entry:
@@ -130,6 +141,7 @@ class Turn(msgspec.Struct, Generic[R]):
             usage=self.usage_source,
             first_ms=round((self.first - self.began) * 1000, 1) if self.first else None,
             error=self.error.code or self.error.type if self.error else None,
+            blocked=self.blocked,
         )
 
 

@@ -1,8 +1,8 @@
-"""A Way: what the life of a turn differs in between one endpoint and another."""
+"""A Way: what the life of a turn differs in between one endpoint and another. Work: a turn that asks no upstream."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic
 
@@ -13,6 +13,7 @@ from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Upstream
 from antiphon.flow.relay import Gather, Ready, Relay, encode
 from antiphon.flow.turn import AnyTurn, Attempt, R, Turn
+from antiphon.flow.voice import Form
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,15 @@ class Way(Generic[R]):
     """A whole answer, made regular. Raises UpstreamError: it is none."""
     write: Callable[[Turn[R], Gateway, Document], Document]
     """The same as the client is to see it, once its usage is settled."""
+    form: Form | None = None
+    """How what is asked and answered here can be judged. None: it is no language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[R]):
+    asks: str
+    do: Callable[[Turn[R], Gateway], Awaitable[int]]
+    """Answers the client; the status."""
 
 
 def send(turn: AnyTurn, upstream: Upstream, document: Document, receiver: Relay | Gather, source: int = 0) -> None:
@@ -34,12 +44,3 @@ def send(turn: AnyTurn, upstream: Upstream, document: Document, receiver: Relay 
         raise RequestError(NOT_JSON) from None
     call = upstream.open(body, turn.headers, stream=turn.request.stream, receiver=receiver, source=source)
     receiver.calls.append(call)
-
-
-def tell_first(turn: AnyTurn, gateway: Gateway) -> Callable[[], None]:
-    """What a relay calls with its first chunk."""
-
-    def first() -> None:
-        turn.first = gateway.clock()
-
-    return first

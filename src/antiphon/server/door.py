@@ -9,16 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from antiphon.chat.prompt_request import PromptRequest, parse_completion, parse_embedding
+from antiphon.chat.prompt_request import PromptRequest, parse_completion, parse_embedding, parse_moderation
 from antiphon.chat.request import decode
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.moderate import MODERATIONS
 from antiphon.flow.pass_on import COMPLETIONS, EMBEDDINGS
 from antiphon.flow.ports import Document, Entry
 from antiphon.flow.relay import encode
 from antiphon.flow.turn import UNREAD, Turn, receipt
-from antiphon.flow.way import Way
+from antiphon.flow.way import Way, Work
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, error_headers
 from antiphon.server.cors import Cors
@@ -37,10 +38,11 @@ FAULT_CODES = {
 }
 
 # What is passed on beside chat: how it is read, and its way.
-PassedOn = tuple[Callable[..., PromptRequest], Way[PromptRequest]]
+PassedOn = tuple[Callable[..., PromptRequest], Way[PromptRequest] | Work[PromptRequest]]
 PASSED_ON: Mapping[Endpoint, PassedOn] = {
     Endpoint.COMPLETIONS: (parse_completion, COMPLETIONS),
     Endpoint.EMBEDDINGS: (parse_embedding, EMBEDDINGS),
+    Endpoint.MODERATIONS: (parse_moderation, MODERATIONS),
 }
 
 

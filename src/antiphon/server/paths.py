@@ -13,6 +13,7 @@ class Endpoint(Enum):
     CHAT = "chat"
     COMPLETIONS = "completions"
     EMBEDDINGS = "embeddings"
+    MODERATIONS = "moderations"
     MODELS = "models"
     MODEL = "model"
     HEALTH = "health"
@@ -23,7 +24,7 @@ class Endpoint(Enum):
         return b"POST" if self in POSTED else b"GET"
 
 
-POSTED = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS})
+POSTED = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, Endpoint.MODERATIONS})
 
 
 # Maritaca's own clients use /api and /api/v1 (spec §2); None: the key's dialect, else the server's.
@@ -56,6 +57,7 @@ def _exact() -> Mapping[bytes, Place]:
         places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect)
         places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect)
         places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect)
+        places[prefix + b"/moderations"] = Place(Endpoint.MODERATIONS, dialect)
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
     return MappingProxyType(places)
 

@@ -14,11 +14,12 @@ from antiphon.errors import OverloadError
 from antiphon.flow.answer import answer
 from antiphon.flow.chat_way import CHAT, ChatTurn
 from antiphon.flow.express import Express, find_lane, lanes
+from antiphon.flow.express_judged import JudgedExpress, may_board
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Upstream
 from antiphon.flow.relay import Gather
 from antiphon.flow.turn import AnyTurn, R, Turn
-from antiphon.flow.way import Way
+from antiphon.flow.way import Way, Work
 from antiphon.http.server import Exchange
 from antiphon.server.client import ChatClient
 
@@ -32,6 +33,7 @@ class Turns:
     def __init__(self, gateway: Gateway, silence: float) -> None:
         self._gateway = gateway
         self._lanes = lanes(gateway.routes, gateway.upstreams)
+        self._judged = gateway.judge is not None
         self._silence = silence  # seconds before a keep-alive comment (decision 15)
         self._tasks: dict[ChatClient, tuple[asyncio.Task[None], AnyTurn]] = {}
         self._ticking = False
@@ -44,7 +46,7 @@ class Turns:
         turn.request = parse(document, strict=turn.strict)
         self.start(turn, CHAT)
 
-    def start(self, turn: Turn[R], way: Way[R], begun: tuple[Upstream, Gather] | None = None) -> None:
+    def start(self, turn: Turn[R], way: Way[R] | Work[R], begun: tuple[Upstream, Gather] | None = None) -> None:
         client = turn.client
         assert isinstance(client, ChatClient)
         loop = asyncio.get_running_loop()
@@ -67,7 +69,10 @@ class Turns:
         lane = find_lane(self._lanes, asked.model)
         if lane is None:
             return False
-        express = Express(
+        policy = self._gateway.policies.find(lane.route.model, key) if self._judged else None
+        if policy is not None and not may_board(policy):
+            return False
+        express = (Express if policy is None else JudgedExpress)(
             self._gateway,
             lane,
             request_id,
@@ -80,6 +85,9 @@ class Turns:
             exchange.received,
             self._get_off,
         )
+        if isinstance(express, JudgedExpress):
+            assert policy is not None
+            express.policy, express.asked = policy, asked
         if not express.board():
             return False
         exchange.on_lost = express.leave
@@ -101,11 +109,11 @@ class Turns:
         if tasks:
             await asyncio.wait(tasks, timeout=CLOSE_LIMIT)
 
-    def _get_off(self, turn: ChatTurn, upstream: Upstream, gather: Gather) -> None:
-        self.start(turn, CHAT, (upstream, gather))
+    def _get_off(self, turn: ChatTurn, begun: tuple[Upstream, Gather] | None) -> None:
+        self.start(turn, CHAT, begun)
 
     async def _answer(
-        self, turn: Turn[R], client: ChatClient, way: Way[R], begun: tuple[Upstream, Gather] | None
+        self, turn: Turn[R], client: ChatClient, way: Way[R] | Work[R], begun: tuple[Upstream, Gather] | None
     ) -> None:
         try:
             await answer(turn, self._gateway, way, begun)

@@ -6,7 +6,7 @@
     locate.py       the line of every key
     environment.py  ANTIPHON_… variables laid over the file
     walk.py         a document against the schema; relations.py: what holds between its parts
-    embedded.py     the embedded model's rows and defaults
+    embedded.py     the embedded model's rows and defaults; evaluators.py: those of [[safety.evaluator]]
     load.py         the whole story
 Rules: every fault is found before anything is refused; a fault names its line or its variable, never a secret.
 """

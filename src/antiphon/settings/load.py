@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from antiphon.settings import embedded, environment, relations
+from antiphon.settings import embedded, environment, evaluators, relations
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
 from antiphon.settings.locate import locate
@@ -40,11 +40,15 @@ def load(
     embedded.check(document, faults, places)
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
     embedded.complete(document, site.cores)
+    evaluators.complete(document)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
+    evaluators.check(document, faults, places)
     if isinstance(settings, Settings):
         relations.check_keys(settings, faults)
+        evaluators.check_rules(settings.safety, faults)
         relations.check_proxies(settings, environ, faults)
+        evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
     return replace(settings, path=path, warnings=relations.warn(settings))

@@ -100,6 +100,7 @@ class TargetSettings:
 class RouteSettings:
     model: str
     targets: tuple[TargetSettings, ...]
+    safety: PolicySettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class KeySettings:
     secret: Secret
     dialect: str | None = None
     strict: bool | None = None
+    safety: PolicySettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class SideSettings:
 
     threshold: str | None = None
     mode: str | None = None
-    timing: str = "gate"  # prompt only: `gate` waits for the verdict, `race` asks the upstream meanwhile
+    timing: str | None = None  # prompt only: `gate` waits for the verdict, `race` asks the upstream meanwhile
     categories: tuple[CategorySettings, ...] = ()
 
 
@@ -138,24 +140,45 @@ class HoldSettings:
 @dataclass(frozen=True, slots=True)
 class EvaluatorSettings:
     kind: str
+    name: str = ""  # its kind, where it is not written (see evaluators.py)
     url: str | None = None
-    route: str | None = None
+    route: str | None = None  # chat: whose first target is asked
     credential: Secret | None = None
-    timeout: float | None = None
+    timeout: float | None = None  # None: as its kind has it
+    model: str | None = None
+    index: tuple[str, ...] = ()  # protected: files; none: the packaged index
+    words: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    file: str | None = None
+    lists: tuple[str, ...] = ()  # rules: those that are built in
+    mode: str = "filter"  # rules: whether a match may block
+    stages: tuple[str, ...] | None = None  # None: as its kind has it
+    routes: tuple[str, ...] | None = None  # None: all
+    keys: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class SafetySettings:
-    enabled: bool = True
-    annotations: bool = True
-    mode: str = "filter"
-    preset: str = "moderate"
-    threshold: str | None = None  # None: the preset's
+class PolicySettings:
+    """What a key or a route says of safety, and what the server does. None: as the next one below says."""
+
+    enabled: bool | None = None
+    annotations: bool | None = None
+    mode: str | None = None
+    preset: str | None = None
+    threshold: str | None = None
     prompt: SideSettings = SideSettings()
     answer: SideSettings = SideSettings()
     hold: HoldSettings = HoldSettings()
-    stream: str = "hold"
-    on_failure: str = "open"
+    stream: str | None = None
+    on_failure: str | None = None
+    block_status: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SafetySettings(PolicySettings):
+    """`[safety]`: the server's own, with the evaluators of all."""
+
+    enabled: bool = True
     evaluators: tuple[EvaluatorSettings, ...] = ()
 
 

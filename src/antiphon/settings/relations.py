@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import suggest
-from antiphon.settings.model import Settings, UpstreamSettings
+from antiphon.settings.model import EvaluatorSettings, Settings, UpstreamSettings
 from antiphon.settings.walk import Document, Faults, Places, rows
 
 
@@ -110,11 +110,14 @@ def _warnings(settings: Settings) -> Iterator[str]:
             yield f'[[upstream]] "{printable(upstream.name)}" is the target of no route.'
         if _sends_in_clear(upstream):
             yield f'[[upstream]] "{printable(upstream.name)}" sends its credential unencrypted: its url is http://.'
+    for row in settings.safety.evaluators:
+        if _sends_in_clear(row):
+            yield f'[[safety.evaluator]] "{printable(row.name)}" sends its credential unencrypted: its url is http://.'
 
 
-def _sends_in_clear(upstream: UpstreamSettings) -> bool:
-    parts = urlsplit(upstream.url or "")
-    if upstream.credential is None or parts.scheme != "http" or not parts.hostname:
+def _sends_in_clear(row: UpstreamSettings | EvaluatorSettings) -> bool:
+    parts = urlsplit(row.url or "")
+    if row.credential is None or parts.scheme != "http" or not parts.hostname:
         return False
     try:
         return not (ip_address(parts.hostname).is_private or ip_address(parts.hostname).is_loopback)

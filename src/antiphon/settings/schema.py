@@ -12,6 +12,7 @@ from antiphon.settings import model
 from antiphon.settings.kinds import (
     NAME,
     PARAMETER_NAME,
+    PATTERN,
     PROTOCOL,
     SECRET,
     STORE,
@@ -20,6 +21,7 @@ from antiphon.settings.kinds import (
     Kind,
     flag,
     one_of,
+    one_of_numbers,
     seconds,
     whole,
 )
@@ -114,18 +116,6 @@ TARGET = Table(
     required=("upstream",),
 )
 
-ROUTE = Table(
-    model.RouteSettings,
-    {"model": NAME, "targets": Rows(TARGET, "upstream", least=1)},
-    required=("model", "targets"),
-)
-
-KEY = Table(
-    model.KeySettings,
-    {"name": NAME, "secret": SECRET, "dialect": DIALECT, "strict": SWITCH},
-    required=("name", "secret"),
-)
-
 
 def _category(name: str, *, graded: bool) -> Table:
     """Graded categories have a severity and so a threshold; the others were detected or not."""
@@ -169,10 +159,21 @@ EVALUATOR = Table(
     model.EvaluatorSettings,
     {
         "kind": one_of("embedded", "openai", "azure", "chat", "rules", "protected", "http"),
+        "name": NAME,
         "url": URL,
         "route": NAME,
         "credential": SECRET,
         "timeout": seconds(),
+        "model": NAME,
+        "index": Many(FILE),
+        "words": Many(NAME),
+        "patterns": Many(PATTERN),
+        "file": FILE,
+        "lists": Many(one_of("personal", "secrets")),
+        "mode": MODE,
+        "stages": Many(one_of("prompt", "answer")),
+        "routes": Many(NAME),
+        "keys": Many(NAME),
     },
     required=("kind",),
 )
@@ -182,21 +183,38 @@ def _build_safety(evaluator: tuple[model.EvaluatorSettings, ...] = (), **values:
     return model.SafetySettings(**values, evaluators=evaluator)  # type: ignore[arg-type]
 
 
-SAFETY = Table(
-    _build_safety,
+POLICY: dict[str, Node] = {
+    "enabled": SWITCH,
+    "annotations": SWITCH,
+    "mode": MODE,
+    "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal", "annotate_only"),
+    "threshold": THRESHOLD,
+    "prompt": PROMPT,
+    "answer": ANSWER,
+    "hold": Table(model.HoldSettings, {"tokens": whole(1, 100_000), "ms": whole(1, 600_000)}),
+    "stream": one_of("hold", "async"),
+    "on_failure": one_of("open", "closed"),
+    "block_status": one_of_numbers(400, 451),
+}
+
+SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
+
+ROUTE = Table(
+    model.RouteSettings,
+    {"model": NAME, "targets": Rows(TARGET, "upstream", least=1), "safety": Table(model.PolicySettings, POLICY)},
+    required=("model", "targets"),
+)
+
+KEY = Table(
+    model.KeySettings,
     {
-        "enabled": SWITCH,
-        "annotations": SWITCH,
-        "mode": MODE,
-        "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal"),
-        "threshold": THRESHOLD,
-        "prompt": PROMPT,
-        "answer": ANSWER,
-        "hold": Table(model.HoldSettings, {"tokens": whole(1, 100_000), "ms": whole(1, 600_000)}),
-        "stream": one_of("hold", "async"),
-        "on_failure": one_of("open", "closed"),
-        "evaluator": Rows(EVALUATOR, "kind"),
+        "name": NAME,
+        "secret": SECRET,
+        "dialect": DIALECT,
+        "strict": SWITCH,
+        "safety": Table(model.PolicySettings, POLICY),
     },
+    required=("name", "secret"),
 )
 
 ENGINE = Table(
@@ -210,7 +228,7 @@ ENGINE = Table(
         "slots": whole(1, 1024),
         "queue": whole(0, 1_000_000),
         "queue_timeout": seconds(),
-        "hang_after": seconds(),
+        "hang_after": seconds(least=1.0),  # one batch of a prompt may well take a fraction of that
     },
 )
 

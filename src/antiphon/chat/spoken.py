@@ -1,0 +1,90 @@
+"""The words in a conversation and in an answer: all that can be judged, and nothing else.
+
+Of a prompt each message is a text of its own; tools and schemas are the application's own and are not read. Of an
+answer: content, refusal, reasoning, the arguments of calls, and what was said aloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from antiphon.chat.stamp import Document
+
+TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
+
+
+def prompt_texts(document: Document) -> list[str]:
+    """Of a checked request, the newest first: if time is short, the oldest were judged before.
+
+    What a client wrote in several messages may only make sense together."""
+    messages = document["messages"]
+    texts = ["\n".join(message_words(message)) for message in messages]
+    asked = [text for text, message in zip(texts, messages, strict=True) if message["role"] == "user" and text]
+    if len(asked) > 1:
+        texts.append("\n".join(asked))
+    return [text for text in reversed(texts) if text.strip()]
+
+
+def message_words(message: Document) -> Iterator[str]:
+    for key in TEXTS:
+        yield from _parts(message.get(key))
+    yield from call_words(message)
+
+
+def answer_text(message: Document) -> str:
+    """All that a whole answer says."""
+    said = [words for key in TEXTS for words in _parts(message.get(key))]
+    audio = message.get("audio")
+    if isinstance(audio, dict):
+        said += _parts(audio.get("transcript"))
+    return "\n".join([*said, *call_words(message)])
+
+
+def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
+    """What one delta adds: to which text of the answer, and the words. A call may begin without any."""
+    for key in TEXTS:
+        words = delta.get(key)
+        if words and type(words) is str:
+            yield key, words
+    audio = delta.get("audio")
+    if isinstance(audio, dict) and type(audio.get("transcript")) is str:
+        yield "audio", audio["transcript"]
+    for call in delta.get("tool_calls") or ():
+        yield f"call {call.get('index')}", "".join(_call(call))
+    if isinstance(delta.get("function_call"), dict):
+        yield "call", "".join(_function(delta["function_call"]))
+
+
+def call_words(message: Document) -> Iterator[str]:
+    for call in message.get("tool_calls") or ():
+        if isinstance(call, dict):
+            yield from _call(call)
+    if isinstance(message.get("function_call"), dict):
+        yield from _function(message["function_call"])
+
+
+def _call(call: Document) -> Iterator[str]:
+    for kind in ("function", "custom"):
+        if isinstance(call.get(kind), dict):
+            yield from _function(call[kind])
+
+
+def _function(function: Document) -> Iterator[str]:
+    for key in ("arguments", "input"):
+        words = function.get(key)
+        if words and type(words) is str:
+            yield words
+
+
+def _parts(content: Any) -> Iterator[str]:
+    """A string, or the texts among parts."""
+    if type(content) is str:
+        if content:
+            yield content
+        return
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict):
+            for key in ("text", "refusal"):
+                if type(part.get(key)) is str and part[key]:
+                    yield part[key]

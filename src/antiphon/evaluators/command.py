@@ -1,0 +1,84 @@
+"""`antiphon judge`: what the embedded evaluators find in a text, or in every line of a file, as a table of scores."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import IO, Final
+
+from antiphon.evaluators.orders import ProtectedOrder
+from antiphon.evaluators.parts import load_classifier, load_protected
+from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
+
+JUDGE: Final = (
+    "Judge texts with the embedded evaluators, as the gateway does, and print their scores: 0 to 1, with 0.5 where the "
+    "severity `medium` begins, which the default policy blocks. Needs no running gateway."
+)
+WIDTH: Final = 40  # of a text in the table
+BATCH: Final = 32
+
+
+def add_judge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    judge = commands.add_parser("judge", help="judge a text for safety", description=JUDGE)
+    judge.add_argument("texts", nargs="*", metavar="TEXT", help="what to judge")
+    judge.add_argument("-f", "--file", metavar="FILE", help="judge every line of this file; - for stdin")
+    judge.add_argument("--answer", action="store_true", help="judge as a model's answers, not as prompts")
+
+
+def run_judge(options: argparse.Namespace) -> int:
+    if not options.texts and options.file is None:
+        print("antiphon: nothing to judge: give a TEXT, or --file", file=sys.stderr)
+        return 2
+    stage = Stage.ANSWER if options.answer else Stage.PROMPT
+    try:
+        texts = [*options.texts, *(_lines(options.file) if options.file is not None else ())]
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"antiphon: {options.file}: {error}", file=sys.stderr)
+        return 1
+    try:
+        parts = [load_classifier(), load_protected(ProtectedOrder("protected"))]
+    except (ImportError, OSError, ValueError) as error:
+        print(f"antiphon: the evaluators cannot be loaded: {error}", file=sys.stderr)
+        return 1
+    print(_row("text", *CATEGORIES, "jailbreak" if stage is Stage.PROMPT else "protected", "note"))
+    for start in range(0, len(texts), BATCH):
+        some = texts[start : start + BATCH]
+        found = [worst(list(verdicts)) for verdicts in zip(*(part.evaluator.judge(some, stage) for part in parts))]  # noqa: B905 (as many)
+        for text, verdict in zip(some, found, strict=True):
+            print(_line(text, verdict, stage))
+        if len(texts) > BATCH and sys.stderr.isatty():
+            print(f"\r{min(start + BATCH, len(texts))} of {len(texts)}", end="", file=sys.stderr, flush=True)
+    if len(texts) > BATCH and sys.stderr.isatty():
+        print(file=sys.stderr)
+    return 0
+
+
+def _lines(path: str) -> Iterator[str]:
+    if path == "-":
+        yield from _texts(sys.stdin)
+        return
+    with open(path, encoding="utf-8") as file:
+        yield from _texts(file)
+
+
+def _texts(file: IO[str]) -> Iterator[str]:
+    return (line.rstrip("\n") for line in file if line.strip())
+
+
+def _line(text: str, verdict: Verdict, stage: Stage) -> str:
+    severities = verdict.severities or (Severity.SAFE,) * len(CATEGORIES)
+    scores = verdict.scores or (0.0,) * len(CATEGORIES)
+    cells = [f"{score:.2f} {severity.name.lower()}" for score, severity in zip(scores, severities, strict=True)]
+    if stage is Stage.PROMPT:
+        last = f"{verdict.jailbreak_score or 0.0:.2f} {'yes' if verdict.jailbreak else 'no'}"
+    else:
+        last = "code" if verdict.protected_code else "text" if verdict.protected_text else "no"
+    cited = f"{verdict.citation.license} {verdict.citation.url}" if verdict.citation is not None else ""
+    return _row(text, *cells, last, verdict.error or cited)
+
+
+def _row(text: str, *cells: str) -> str:
+    shown = " ".join(text.split())
+    shown = shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
+    return f"{shown:<{WIDTH}}  " + "  ".join(f"{cell:<11}" for cell in cells).rstrip()

@@ -1,0 +1,201 @@
+"""The questions that wait in the evaluator process, and the one thread that works on them.
+
+While it computes, questions gather; the next batch takes pieces of all of them in turn, so that a long text does not
+keep short ones waiting. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question whose
+time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from antiphon.evaluators.memory import Memory, digest
+from antiphon.evaluators.parts import Part
+from antiphon.evaluators.wire import MOST_TEXTS, Ask, Told
+from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict
+
+MOST_WAITING: Final = 256  # questions
+MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
+# Small batches: the classifier judges text by text, so a larger one gains nothing and others wait for it.
+BATCH_PIECES: Final = 16
+BATCH_CHARACTERS: Final = 4000
+REMEMBERED: Final = 4096  # verdicts of each part
+
+Reply = Callable[[Told], None]
+Say = Callable[[str], None]
+
+
+class Piece:
+    __slots__ = ("case", "key", "name", "text")
+
+    def __init__(self, case: Case, name: str, key: bytes, text: str) -> None:
+        self.case = case
+        self.name = name  # of the part that is to judge it
+        self.key = key
+        self.text = text
+
+
+class Case:
+    """One question, until it is answered."""
+
+    __slots__ = ("_reply", "characters", "id", "missing", "pieces", "stage", "timer", "verdict")
+
+    def __init__(self, ask: Ask, reply: Reply) -> None:
+        self.id = ask.id
+        self.stage = ask.stage
+        self.timer: asyncio.TimerHandle | None = None
+        self.characters = sum(map(len, ask.texts))
+        self.pieces: deque[Piece] = deque()  # not yet begun
+        self.missing = 0  # pieces without a verdict
+        self.verdict = NOTHING
+        self._reply = reply
+
+    def answer(self) -> None:
+        self._reply(Told(self.id, self.verdict))
+
+
+Group = tuple[str, Stage]  # what can be judged in one call: by whom, and on which side
+
+
+class Docket:
+    def __init__(self, parts: Mapping[str, Part], say: Say) -> None:
+        self._parts = parts
+        self._say = say
+        self._memories = {name: Memory(REMEMBERED) for name in parts}
+        self._line: deque[Case] = deque()  # those with pieces to begin
+        self._open: set[Case] = set()
+        self._characters = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
+        self._loop = asyncio.get_running_loop()
+        self._blamed: set[tuple[str, str]] = set()
+        self.began: float | None = None  # when the batch in work did
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def take(self, ask: Ask, reply: Reply) -> None:
+        case = Case(ask, reply)
+        if len(ask.texts) > MOST_TEXTS:
+            case.verdict = FAILURE
+        else:
+            self._divide(case, ask)
+        if not case.missing:
+            case.answer()
+        elif len(self._open) >= MOST_WAITING or self._characters + case.characters > MOST_CHARACTERS:
+            reply(Told(case.id, case.verdict | FAILURE, overloaded=True))
+        else:
+            self._open.add(case)
+            case.timer = self._loop.call_later(ask.seconds, self._expire, case)
+            self._characters += case.characters
+            self._line.append(case)
+            self._work()
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _divide(self, case: Case, ask: Ask) -> None:
+        """Into pieces; what is known already needs none."""
+        for name in ask.parts:
+            part = self._parts.get(name)
+            if part is None:
+                case.verdict |= FAILURE
+                continue
+            memory = self._memories[name]
+            for text in ask.texts:
+                for piece in part.pieces(text):
+                    key = digest(case.stage, piece)
+                    known = memory.find(key)
+                    if known is not None:
+                        case.verdict |= known
+                    else:
+                        case.pieces.append(Piece(case, name, key, piece))
+        case.missing = len(case.pieces)
+
+    # One batch after the other
+
+    def _work(self) -> None:
+        if self.began is not None:
+            return
+        groups = self._batch()
+        if groups:
+            self.began = self._loop.time()
+            judging = self._loop.run_in_executor(self._thread, self._judge, groups)
+            judging.add_done_callback(lambda done: self._judged(groups, done))
+
+    def _batch(self) -> dict[Group, list[Piece]]:
+        groups: dict[Group, list[Piece]] = {}
+        pieces = characters = 0
+        while self._line and pieces < BATCH_PIECES and characters < BATCH_CHARACTERS:
+            case = self._line.popleft()
+            if case not in self._open:
+                continue
+            piece = case.pieces.popleft()
+            known = self._memories[piece.name].find(piece.key)  # another question may have asked the same
+            if known is not None:
+                self._settle(piece, known)
+            else:
+                groups.setdefault((piece.name, case.stage), []).append(piece)
+                pieces += 1
+                characters += len(piece.text)
+            if case.pieces:
+                self._line.append(case)
+        return groups
+
+    def _judge(self, groups: dict[Group, list[Piece]]) -> dict[Group, list[Verdict] | Exception]:
+        """In the thread. A part that fails, fails alone."""
+        found: dict[Group, list[Verdict] | Exception] = {}
+        for (name, stage), pieces in groups.items():
+            try:
+                verdicts = self._parts[name].evaluator.judge([piece.text for piece in pieces], stage)
+                found[name, stage] = verdicts if len(verdicts) == len(pieces) else ValueError("verdicts are missing")
+            except Exception as error:
+                found[name, stage] = error
+        return found
+
+    def _judged(
+        self, groups: dict[Group, list[Piece]], done: asyncio.Future[dict[Group, list[Verdict] | Exception]]
+    ) -> None:
+        self.began = None
+        if done.cancelled():
+            return
+        for group, found in done.result().items():
+            if isinstance(found, Exception):
+                self._blame(group[0], found)
+                for piece in groups[group]:
+                    self._settle(piece, FAILURE)
+            else:
+                memory = self._memories[group[0]]
+                for piece, verdict in zip(groups[group], found, strict=True):
+                    memory.keep(piece.key, verdict)
+                    self._settle(piece, verdict)
+        self._work()
+
+    def _settle(self, piece: Piece, verdict: Verdict) -> None:
+        case = piece.case
+        case.verdict |= verdict
+        case.missing -= 1
+        if not case.missing:
+            self._close(case)
+
+    def _expire(self, case: Case) -> None:
+        case.verdict |= FAILURE
+        self._close(case)
+
+    def _close(self, case: Case) -> None:
+        if case in self._open:
+            self._open.remove(case)
+            self._characters -= case.characters
+            if case.timer is not None:
+                case.timer.cancel()
+            case.answer()
+
+    def _blame(self, name: str, error: Exception) -> None:
+        """Once for each kind of error: texts are never said."""
+        kind = (name, type(error).__name__)
+        if kind not in self._blamed:
+            self._blamed.add(kind)
+            self._say(f"antiphon: the evaluator '{name}' failed: {type(error).__name__}")

@@ -1,0 +1,97 @@
+"""What the evaluator process judges with. Each is loaded here and nowhere else, in the one process that needs its
+libraries; what cannot be loaded is named, and the others work without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final, Protocol
+
+from antiphon.evaluators.orders import Orders, ProtectedOrder, RuleOrder
+from antiphon.safety.verdict import Stage, Verdict
+
+# Characters that the classifier is given at a time: 0.6 s of work, for which others wait. It reads the doubtful windows
+# of a text again, at most so many of each (0.25 s): in smaller pieces a long text costs more (200,000 characters took
+# 0.9 s in one, 2.8 s in pieces of 32,000), and there are more chances to be wrong.
+PIECE: Final = 100_000
+OVERLAP: Final = 200  # so that nothing is cut in two unseen
+ENDLESS: Final = 1024  # characters that a stream holds back for a pattern without an end; a longer match may be cut
+LONGEST: Final = 8192  # and for one with an end at most: so much of an answer would always be late
+
+
+class Evaluator(Protocol):
+    """Judges each text by itself: a verdict does not depend on what else was asked."""
+
+    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    evaluator: Evaluator
+    piece: int | None = None  # characters at a time; None: a text is looked at whole, because that is cheap
+
+    def pieces(self, text: str) -> list[str]:
+        if self.piece is None or len(text) <= self.piece:
+            return [text]
+        step = self.piece - OVERLAP
+        return [text[start : start + self.piece] for start in range(0, len(text) - OVERLAP, step)]
+
+
+Loader = Callable[[], Part]
+
+
+def loaders(orders: Orders) -> dict[str, Loader]:
+    """By name."""
+    return {
+        **dict.fromkeys(orders.embedded, load_classifier),
+        **{order.name: partial(load_protected, order) for order in orders.protected},
+        **{order.name: partial(load_rules, order) for order in orders.rules},
+    }
+
+
+def load_all(wanted: Mapping[str, Loader]) -> tuple[dict[str, Part], list[str]]:
+    """-> (what is there, why the others are not)"""
+    parts: dict[str, Part] = {}
+    faults: list[str] = []
+    loaded: dict[Loader, Part] = {}  # one part may be asked under several names
+    for name, load in wanted.items():
+        try:
+            parts[name] = loaded[load] = loaded.get(load) or load()
+        except Exception as error:  # whatever a foreign library raises: the others must work
+            faults.append(f"The evaluator '{name}' cannot be loaded: {type(error).__name__}: {error}".rstrip("."))
+    return parts, faults
+
+
+# The one seam: foreign libraries are imported in the functions below, where a missing one is a fault of one part.
+
+
+def load_classifier() -> Part:
+    from antiphon.evaluators.embedded.classifier import Classifier  # noqa: PLC0415
+
+    return Part(Classifier.load(), PIECE)
+
+
+def load_protected(order: ProtectedOrder) -> Part:
+    from antiphon.evaluators.protected.index import PACKAGED, ProtectedIndex  # noqa: PLC0415
+    from antiphon.evaluators.protected.match import ProtectedMaterial  # noqa: PLC0415
+
+    indexes = [Path(index) for index in order.indexes] or [PACKAGED]
+    return Part(ProtectedMaterial([ProtectedIndex.load(index) for index in indexes]))
+
+
+def load_rules(order: RuleOrder) -> Part:
+    from antiphon.evaluators.rules.check import make  # noqa: PLC0415
+
+    return Part(make(order.name, order.words, order.patterns, order.file, order.lists))
+
+
+def reach(order: RuleOrder) -> int:
+    """The longest match of a list, in characters. The workers ask this: a stream must not cut a match in two."""
+    try:
+        from antiphon.evaluators.rules.check import make  # noqa: PLC0415
+    except ImportError:  # then the process has no such list either, and says so
+        return 0
+    longest = make(order.name, order.words, order.patterns, order.file, order.lists).longest()
+    return ENDLESS if longest is None else min(longest, LONGEST)

@@ -1,0 +1,110 @@
+"""The evaluator process: listens on a unix socket of the gateway's own and judges what the workers ask.
+
+It says on a pipe that it is ready, and from then on, twice a second, that it is alive: its loop runs, and its thread
+does not hang in one batch. The supervisor kills one that falls silent. SIGTERM is not meant for it: the workers' last
+answers need its verdicts, so it ends when the supervisor says so, by a signal of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Mapping
+from typing import Final, cast
+
+import msgspec
+import uvloop
+
+from antiphon.evaluators.docket import Docket
+from antiphon.evaluators.orders import BEAT, END, Orders
+from antiphon.evaluators.parts import Loader, load_all, loaders
+from antiphon.evaluators.wire import Frames, Hello, Told, WireError, ask_decoder, pack
+from antiphon.log import put
+
+LONGEST_BATCH: Final = 5.0  # seconds; twenty times what a full one takes
+
+
+def run(orders: Orders, listener: socket.socket, *, told: int, life: int) -> None:
+    """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
+    uvloop.run(_serve(loaders(orders), listener, told, life))
+
+
+async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: int, life: int) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    loop.add_signal_handler(END, stopping.set)
+    loop.add_reader(life, stopping.set)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    parts, faults = load_all(wanted)
+    for fault in faults:
+        _say(f"antiphon: {fault}.")
+    docket = Docket(parts, _say)
+    hello = Hello(None if not faults else f"{'. '.join(faults)}.")
+    server = await loop.create_unix_server(lambda: Connection(docket, hello), sock=listener)
+    beating = loop.create_task(_beat(docket, told))
+    await stopping.wait()
+    beating.cancel()
+    server.close()
+    docket.close()
+    os._exit(0)  # without waiting for the thread: nobody needs what it computes
+
+
+async def _beat(docket: Docket, told: int) -> None:
+    loop = asyncio.get_running_loop()
+    os.set_blocking(told, False)
+    while True:
+        if docket.began is None or loop.time() - docket.began < LONGEST_BATCH:
+            try:
+                os.write(told, b"1")
+            except BlockingIOError:  # the supervisor has not looked for hours: it was stopped
+                pass
+        await asyncio.sleep(BEAT)
+
+
+class Connection(asyncio.Protocol):
+    """One worker."""
+
+    def __init__(self, docket: Docket, hello: Hello) -> None:
+        self._docket = docket
+        self._hello = hello
+        self._frames = Frames()
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
+        stream.write(pack(self._hello))
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for frame in self._frames.feed(data):
+                self._docket.take(ask_decoder.decode(frame), self._reply)
+        except (WireError, msgspec.MsgspecError) as error:
+            _say(f"antiphon: the evaluator process was asked what it cannot read: {type(error).__name__}")
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    # A worker that does not read is not asked for more.
+
+    def pause_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._transport is not None:
+            self._transport.resume_reading()
+
+    def _reply(self, told: Told) -> None:
+        if self._transport is not None:
+            self._transport.write(pack(told))
+
+
+def _say(line: str) -> None:
+    put(2, [line.encode()])

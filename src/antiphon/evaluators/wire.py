@@ -1,0 +1,77 @@
+"""What travels between the workers and the evaluator process: msgpack behind a length of four bytes, both ways.
+
+The process speaks first (`Hello`), once what it judges with is loaded. Answers come in any order; `id` says whose.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+import msgspec
+
+from antiphon.safety.verdict import Stage, Verdict
+
+LENGTH: Final = struct.Struct(">I")
+LARGEST: Final = 4 * 1024 * 1024  # bytes of a frame: a million words, far more than can be judged in time
+MOST_TEXTS: Final = 4096  # of one question
+
+
+class Ask(msgspec.Struct, array_like=True):
+    id: int
+    stage: Stage
+    texts: list[str]
+    parts: list[str]  # by whom: names of what is loaded
+    seconds: float  # after these the answer is what was found until then
+
+
+class Hello(msgspec.Struct, array_like=True, tag=True):
+    fault: str | None = None  # what could not be loaded, in one sentence
+
+
+class Told(msgspec.Struct, array_like=True, tag=True):
+    id: int
+    verdict: Verdict
+    overloaded: bool = False  # not judged: too many others wait
+
+
+class WireError(Exception):
+    """The other side does not keep to the protocol."""
+
+
+ask_decoder: Final = msgspec.msgpack.Decoder(Ask)
+told_decoder: Final = msgspec.msgpack.Decoder(Hello | Told)
+_encode: Final = msgspec.msgpack.Encoder().encode
+
+
+def pack(message: Ask | Hello | Told) -> bytes:
+    body = _encode(message)
+    return LENGTH.pack(len(body)) + body
+
+
+class Frames:
+    """Bytes in, whole frames out."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Raises WireError for a frame that is too long; then the connection is of no use."""
+        held = self._held
+        held += data
+        frames: list[bytes] = []
+        start = 0
+        while len(held) - start >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(held, start)
+            if length > LARGEST:
+                raise WireError(f"a frame of {length} bytes")
+            end = start + LENGTH.size + length
+            if len(held) < end:
+                break
+            frames.append(bytes(memoryview(held)[start + LENGTH.size : end]))
+            start = end
+        if start:
+            del held[:start]
+        return frames

@@ -1,0 +1,141 @@
+"""The express lane where somebody judges: a plain turn in which nothing is found keeps to it, with the annotations of
+a calm verdict put between the bytes of its answer. Whatever is found, or fails, gets off: the evaluators remember what
+they have judged, so that the whole way asks them again for next to nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from antiphon.chat.plain_answer import PlainAnswer
+from antiphon.chat.plain_request import PlainRequest
+from antiphon.flow.chat_way import ChatTurn
+from antiphon.flow.express import Express
+from antiphon.flow.ports import Scope
+from antiphon.safety.annotation import merged_prompts
+from antiphon.safety.policy import Policy
+from antiphon.safety.verdict import NOTHING, Stage, Verdict
+
+CHOICES: Final = (b'"choices":[{', b'"choices": [{')
+OWN: Final = b"_filter_results"  # an upstream's own: they are to be merged
+
+
+def may_board(policy: Policy) -> bool:
+    return not policy.races
+
+
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """What a policy tells where nothing was found, as bytes."""
+
+    head: bytes  # before all of the answer
+    choice: bytes  # before all of its choice
+
+
+class JudgedExpress(Express):
+    policy: Policy | None = None
+    asked: PlainRequest | None = None
+    is_gone: bool = False
+
+    def board(self) -> bool:
+        changed = self._changed()
+        if changed is None:
+            return False
+        assert self.asked is not None
+        assert self.gateway.judge is not None
+
+        def heard(verdict: asyncio.Future[Verdict]) -> None:
+            if self.is_gone:
+                return
+            if verdict.result().calm:
+                self._send(changed)
+            else:
+                self.get_off(self._turn(), None)
+
+        self.gateway.judge.ask(Stage.PROMPT, texts_of(self.asked), self._scope()).add_done_callback(heard)
+        return True
+
+    def leave(self) -> None:
+        self.is_gone = True
+        super().leave()
+
+    def _answer(self, body: bytes, plain: PlainAnswer) -> None:
+        annotated = self._annotated(body)
+        if annotated is None:
+            self._gather().whole(body, 0)
+            return
+        assert self.gateway.judge is not None
+
+        def heard(verdict: asyncio.Future[Verdict]) -> None:
+            if self.is_gone:
+                return
+            if verdict.result().calm:
+                super(JudgedExpress, self)._answer(annotated, plain)
+            else:
+                self._gather().whole(body, 0)
+
+        said = plain.choices[0].message.content
+        self.gateway.judge.ask(Stage.ANSWER, (said,), self._scope()).add_done_callback(heard)
+
+    def _annotated(self, body: bytes) -> bytes | None:
+        """None: it is not plain where they stand."""
+        policy = self.policy
+        assert policy is not None
+        if not policy.annotations:
+            return body
+        calm = calm_of(Boxed(policy))
+        for choices in CHOICES:
+            if body.count(choices) == 1 and OWN not in body and body.startswith(b"{"):
+                at = body.index(choices) + len(choices)
+                return b"".join((calm.head, body[1:at], calm.choice, body[at:]))
+        return None
+
+    def _turn(self) -> ChatTurn:
+        """One that has begun has a prompt in which nothing was found; one that has not asks again."""
+        turn = super()._turn()
+        if self.call is not None:
+            assert self.policy is not None
+            turn.policy = self.policy
+            turn.prompt_verdict = NOTHING
+            turn.prompt_results = self.policy.prompt.decide(NOTHING).results
+        return turn
+
+    def _scope(self) -> Scope:
+        return Scope(self.lane.route.model, self.key)
+
+
+class Boxed:
+    """A policy by its identity: there are as many as the settings have, for as long as the gateway runs."""
+
+    __slots__ = ("policy",)
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Boxed) and other.policy is self.policy
+
+    def __hash__(self) -> int:
+        return id(self.policy)
+
+
+@lru_cache(maxsize=1024)
+def calm_of(boxed: Boxed) -> Calm:
+    policy = boxed.policy
+    prompt = msgspec.json.encode(merged_prompts(None, policy.prompt.decide(NOTHING).results))
+    answer = msgspec.json.encode(policy.answer.decide(NOTHING).results)
+    return Calm(b'{"prompt_filter_results":%b,' % prompt, b'"content_filter_results":%b,' % answer)
+
+
+def texts_of(asked: PlainRequest) -> list[str]:
+    """As `chat.spoken.prompt_texts` reads them."""
+    texts = [message.content for message in reversed(asked.messages)]
+    users = [message.content for message in asked.messages if message.role == "user" and message.content]
+    if len(users) > 1:
+        texts.insert(0, "\n".join(users))
+    return [text for text in texts if text.strip()]

@@ -1,0 +1,324 @@
+"""The guard of a stream: chunks in as the upstream sends them, chunks out as they may leave.
+
+`Guard` holds text back until its window was judged: not one character of a blocked window leaves. `Watch` lets text go
+at once and tells its verdict afterwards (`content_filter_offsets`). Both look at each choice apart: what blocks one
+leaves the others alone. A look is one question to the judge, which answers in a bounded time or says that it failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from antiphon.flow.ports import Document, Judge, Scope
+from antiphon.flow.voice import CONTENT_FILTER, Form, Held, Passing, Voice
+from antiphon.safety.annotation import merged
+from antiphon.safety.policy import Policy, Results
+from antiphon.safety.track import Look, Track
+from antiphon.safety.verdict import NOTHING, Stage, Verdict
+
+RESULTS: Final = "content_filter_results"
+MOST_HELD: Final = 256 * 1024  # characters of a choice
+WATCHED: Final = 32  # tokens between two looks of the asynchronous mode: its verdicts lag by 256 characters at most
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a guard goes by."""
+
+    policy: Policy
+    judge: Judge
+    scope: Scope
+    form: Form
+    tells: bool  # the client wants annotations
+    prompt_size: int  # characters: offsets count from the prompt's beginning
+
+
+class Guard:
+    def __init__(self, terms: Terms, envelope: Callable[[], Document], emit: Callable[[list[Passing]], None]) -> None:
+        """`emit`: takes chunks that may leave, later than `take` was called; an empty list: something was settled."""
+        self._terms = terms
+        self._side = terms.policy.answer
+        self._envelope = envelope
+        self._emit = emit
+        self._reach = terms.judge.reach(terms.scope)
+        self._loop = asyncio.get_running_loop()
+        self._calm = self._side.decide(NOTHING).results
+        self._voices: dict[int, Voice] = {}
+        self._after: list[Document] = []  # chunks without choices, which come last
+        self._ending = False
+        self.full = False  # so much is held that the upstream should wait for the judge
+
+    def take(self, chunk: Document) -> Sequence[Passing]:
+        """What may leave now."""
+        choices = chunk["choices"]
+        if not choices:
+            if self.idle:
+                return [chunk]
+            self._after.append(chunk)
+            return []
+        out: list[Passing] = []
+        for choice in choices:
+            self._hear(choice, chunk if len(choices) == 1 else {**chunk, "choices": [choice]}, out)
+        return out
+
+    def hear_text(self, index: int, words: str, written: bytes) -> bool:
+        """A text delta that is `written` already, as if nothing were found in it. True: it may leave now."""
+        voice = self._voices[index]
+        if voice.blocked:
+            return False
+        track = voice.track
+        track.add(words, "content")
+        voice.held.append(Held(written, track.size, self._loop.time()))
+        if voice.looking:
+            self._check_room(voice)
+        elif voice.timer is None or track.due:
+            self._advance(voice)
+        return False
+
+    def calm(self, chunk: Document) -> Document:
+        """The chunk as it leaves if nothing is found in it."""
+        return self._told(chunk, self._calm)
+
+    def end(self) -> None:
+        """The upstream is done: what is held was all there is."""
+        self._ending = True
+        for voice in self._voices.values():
+            if not voice.silent:
+                self._advance(voice)
+
+    def stop(self) -> None:
+        for voice in self._voices.values():
+            voice.block()
+
+    @property
+    def idle(self) -> bool:
+        return not any((voice.looking or voice.held) and not voice.blocked for voice in self._voices.values())
+
+    def silenced(self, n: int) -> bool:
+        """Nothing can follow, because of a block: the upstream need not go on."""
+        voices = self._voices.values()
+        return len(voices) >= n and all(voice.silent for voice in voices) and any(voice.blocked for voice in voices)
+
+    def results(self) -> dict[int, Results]:
+        """The worst of each choice, for the receipt."""
+        return {index: self._side.decide(voice.worst).results for index, voice in sorted(self._voices.items())}
+
+    def verdicts(self) -> list[Verdict]:
+        return [voice.worst for _, voice in sorted(self._voices.items())]
+
+    @property
+    def blocked(self) -> bool:
+        return any(voice.blocked for voice in self._voices.values())
+
+    # One choice
+
+    def _voice(self, index: int) -> Voice:
+        voice = self._voices.get(index)
+        if voice is None:
+            track = Track(self._terms.policy.hold.tokens, self._reach)
+            voice = self._voices[index] = Voice(index, track, self._calm)
+        return voice
+
+    def _hear(self, choice: Document, chunk: Document, out: list[Passing]) -> None:
+        voice = self._voice(choice["index"])
+        if voice.blocked:
+            return
+        speaks = False
+        for kind, words in self._terms.form.words(choice):
+            speaks = True
+            voice.track.add(words, kind)
+        finishes = choice["finish_reason"] is not None
+        if not (speaks or finishes or voice.held):
+            out.append(self._told(chunk, voice.results))
+            return
+        voice.finished = voice.finished or finishes
+        voice.held.append(Held(chunk, voice.track.size, self._loop.time()))
+        if voice.looking:
+            self._check_room(voice)
+        else:
+            self._advance(voice, out)
+
+    def _check_room(self, voice: Voice) -> None:
+        """Only while the judge is asked can much come together."""
+        if voice.track.size - voice.track.cleared > MOST_HELD:
+            self.full = True
+
+    def _advance(self, voice: Voice, out: list[Passing] | None = None) -> None:
+        """Looks where it is time to; lets go what may leave. `out`: where to put it, if not to be sent from here."""
+        if voice.looking or voice.blocked:
+            return
+        over = voice.finished or self._ending
+        if over or voice.track.due:
+            if voice.track.unseen:
+                self._look(voice, whole=over)
+                return
+            if over:
+                self._let_go(voice, voice.track.size, out)
+                return
+        self._set_timer(voice)
+
+    def _look(self, voice: Voice, *, whole: bool) -> None:
+        voice.stop()
+        look = voice.track.look(whole=whole)
+        voice.looking = True
+        asked = self._terms.judge.ask(Stage.ANSWER, (look.text,), self._terms.scope)
+        asked.add_done_callback(partial(self._judged, voice, look))
+
+    def _judged(self, voice: Voice, look: Look, asked: asyncio.Future[Verdict]) -> None:
+        voice.looking = False
+        if voice.blocked or asked.cancelled():
+            return
+        verdict = asked.result()
+        voice.worst |= verdict
+        if verdict.calm:
+            self._clear(voice, look, self._calm)
+            return
+        decision = self._side.decide(verdict)
+        if decision.blocked:
+            voice.block()
+            self.full = False
+            self._send([self._block(voice)])
+            return
+        self._clear(voice, look, decision.results)
+
+    def _clear(self, voice: Voice, look: Look, results: Results) -> None:
+        voice.results = results
+        voice.track.clear(look)
+        self._let_go(voice, voice.track.cleared)
+        self._advance(voice)
+
+    def _let_go(self, voice: Voice, cleared: int, out: list[Passing] | None = None) -> None:
+        ready: list[Passing] = []
+        while voice.held and voice.held[0].end <= cleared:
+            ready.append(self._annotated(voice.held.popleft().chunk, voice))
+        self.full = False
+        if out is not None:
+            out += ready
+        elif ready:
+            self._send(ready)
+
+    def _annotated(self, chunk: Passing, voice: Voice) -> Passing:
+        if isinstance(chunk, bytes):
+            if voice.results is self._calm or not self._terms.tells:
+                return chunk
+            chunk = read_frame(chunk)
+        is_last = chunk["choices"][0]["finish_reason"] is not None
+        return self._told(chunk, self._side.decide(voice.worst).results if is_last else voice.results)
+
+    def _send(self, ready: list[Passing]) -> None:
+        if self._after and self.idle:
+            ready += self._after
+            self._after = []
+        self._emit(ready)
+
+    def _block(self, voice: Voice) -> Document:
+        choice = {**self._terms.form.silence(voice.index), "finish_reason": CONTENT_FILTER}
+        return self._told({**self._envelope(), "choices": [choice]}, self._side.decide(voice.worst).results)
+
+    def _told(self, chunk: Document, results: Results) -> Document:
+        if self._terms.tells:
+            choice = chunk["choices"][0]
+            choice[RESULTS] = merged(choice.get(RESULTS), results)
+        return chunk
+
+    # Time
+
+    def _set_timer(self, voice: Voice) -> None:
+        if voice.timer is None and voice.held:
+            due = voice.held[0].since + self._terms.policy.hold.ms / 1000
+            voice.timer = self._loop.call_at(due, self._late, voice)
+
+    def _late(self, voice: Voice) -> None:
+        """The oldest of it was held for as long as it may be."""
+        voice.timer = None
+        if voice.looking or voice.blocked:
+            return  # the verdict lets it go
+        if voice.track.unseen:
+            self._look(voice, whole=True)
+        else:
+            self._let_go(voice, voice.track.size)
+
+
+def read_frame(frame: bytes) -> Document:
+    """What `sse.frame` has put in it."""
+    document: Document = msgspec.json.decode(frame[frame.index(b":") + 1 :])
+    return document
+
+
+class Watch(Guard):
+    """The asynchronous mode."""
+
+    def _voice(self, index: int) -> Voice:
+        voice = self._voices.get(index)
+        if voice is None:
+            voice = self._voices[index] = Voice(index, Track(WATCHED), self._calm)
+        return voice
+
+    def hear_text(self, index: int, words: str, written: bytes) -> bool:
+        voice = self._voices[index]
+        if voice.blocked:
+            return False
+        voice.track.add(words, "content")
+        if not voice.looking and (voice.timer is None or voice.track.due):
+            self._advance(voice)
+        return True
+
+    def calm(self, chunk: Document) -> Document:
+        return chunk
+
+    @property
+    def idle(self) -> bool:
+        return not any((voice.looking or voice.track.unseen) and not voice.blocked for voice in self._voices.values())
+
+    def _hear(self, choice: Document, chunk: Document, out: list[Passing]) -> None:
+        voice = self._voice(choice["index"])
+        if voice.blocked:
+            return
+        for kind, words in self._terms.form.words(choice):
+            voice.track.add(words, kind)
+        voice.finished = voice.finished or choice["finish_reason"] is not None
+        out.append(chunk)
+        self._advance(voice)
+
+    def _advance(self, voice: Voice, out: list[Passing] | None = None) -> None:
+        if voice.looking or voice.blocked or not voice.track.unseen:
+            return
+        if voice.finished or self._ending or voice.track.due:
+            self._look(voice, whole=True)
+        elif voice.timer is None:
+            voice.timer = self._loop.call_later(self._terms.policy.hold.ms / 1000, self._late, voice)
+
+    def _late(self, voice: Voice) -> None:
+        voice.timer = None
+        if not voice.looking and not voice.blocked and voice.track.unseen:
+            self._look(voice, whole=True)
+
+    def _judged(self, voice: Voice, look: Look, asked: asyncio.Future[Verdict]) -> None:
+        voice.looking = False
+        if voice.blocked or asked.cancelled():
+            return
+        verdict = asked.result()
+        voice.worst |= verdict
+        decision = self._side.decide(verdict)
+        choice = self._terms.form.silence(voice.index)
+        choice["finish_reason"] = CONTENT_FILTER if decision.blocked and not voice.finished else None
+        if decision.blocked:
+            voice.block()
+        if decision.blocked or self._terms.tells:
+            choice[RESULTS] = decision.results
+            choice["content_filter_offsets"] = self._offsets(look)
+            self._send([{**self._envelope(), "choices": [choice]}])
+        else:
+            self._send([])
+        self._advance(voice)
+
+    def _offsets(self, look: Look) -> Document:
+        """`check_offset`: no later annotation ends before it (spec §4.3)."""
+        start = self._terms.prompt_size
+        return {"check_offset": start + look.end, "start_offset": start + look.start, "end_offset": start + look.end}

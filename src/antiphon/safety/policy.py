@@ -1,0 +1,132 @@
+"""Rules over verdicts: what a client is told of a finding, and what is blocked for it (spec §4.1).
+
+A policy is resolved once, when settings are read: presets, sides and categories become one Side each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final
+
+from antiphon.safety.verdict import CATEGORIES, FAILED, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
+
+Results = dict[str, Any]  # `content_filter_results`
+
+WORDS: Final = tuple(severity.name.lower() for severity in Severity)
+JAILBREAK: Final = "jailbreak"
+PROTECTED_CODE: Final = "protected_material_code"
+PROTECTED_TEXT: Final = "protected_material_text"
+LISTS: Final = "custom_blocklists"  # Azure's name for it
+DETECTIONS: Final[Mapping[Stage, tuple[str, ...]]] = MappingProxyType(
+    {Stage.PROMPT: (JAILBREAK,), Stage.ANSWER: (PROTECTED_CODE, PROTECTED_TEXT)}
+)
+ERRORS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        FAILED: "The contents are not filtered",  # Azure's words
+        UNSUPPORTED_LANGUAGE: "The contents are in a language that is not evaluated",
+    }
+)
+
+
+class Mode(Enum):
+    FILTER = "filter"
+    ANNOTATE = "annotate"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What becomes of one category. `threshold` None: it is off."""
+
+    threshold: Severity | None = Severity.MEDIUM
+    mode: Mode = Mode.FILTER
+
+    def filters(self, severity: Severity) -> bool:
+        return (
+            self.mode is Mode.FILTER
+            and self.threshold is not None
+            and severity is not Severity.SAFE
+            and severity >= self.threshold
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    results: Results
+    blocked: bool
+    unjudged: bool = False  # … only because nobody could judge
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The rules for prompts, or for answers."""
+
+    stage: Stage
+    grades: tuple[Grade, ...] = (Grade(),) * len(CATEGORIES)  # in the order of CATEGORIES
+    detections: Mapping[str, Mode] = field(default_factory=dict)  # absent: annotate
+    lists: Mapping[str, Mode] = field(default_factory=dict)  # by the list's name; absent: filter
+    closed: bool = False  # what could not be judged is blocked
+
+    def tightened(self) -> Side:
+        """Blocks at least what is of medium severity, as a client may ask for (spec §4.5). It cannot loosen."""
+        grades = [Grade(min(grade.threshold or Severity.MEDIUM, Severity.MEDIUM)) for grade in self.grades]
+        return replace(self, grades=tuple(grades))
+
+    def decide(self, verdict: Verdict) -> Decision:
+        results: Results = {}
+        blocked = False
+        severities = verdict.severities or (Severity.SAFE,) * len(CATEGORIES)
+        for name, grade, severity in zip(CATEGORIES, self.grades, severities, strict=True):
+            if grade.threshold is not None:
+                filtered = grade.filters(severity)
+                results[name] = {"filtered": filtered, "severity": WORDS[severity]}
+                blocked |= filtered
+        for name in DETECTIONS[self.stage]:
+            mode = self.detections.get(name, Mode.ANNOTATE)
+            if mode is not Mode.OFF:
+                results[name] = self._detection(name, verdict, mode)
+                blocked |= results[name]["filtered"]
+        if verdict.lists:
+            results[LISTS] = self._lists(verdict.lists)
+            blocked |= results[LISTS]["filtered"]
+        if verdict.error is not None:
+            results["error"] = {"code": verdict.error, "message": ERRORS[verdict.error]}
+        unjudged = self.closed and verdict.error == FAILED and not blocked
+        return Decision(results, blocked or unjudged, unjudged)
+
+    def _detection(self, name: str, verdict: Verdict, mode: Mode) -> Results:
+        detected = {
+            JAILBREAK: verdict.jailbreak,
+            PROTECTED_CODE: verdict.protected_code,
+            PROTECTED_TEXT: verdict.protected_text,
+        }[name]
+        found: Results = {"detected": bool(detected), "filtered": bool(detected) and mode is Mode.FILTER}
+        if name == PROTECTED_CODE and detected and verdict.citation is not None:
+            found["citation"] = {"URL": verdict.citation.url, "license": verdict.citation.license}
+        return found
+
+    def _lists(self, names: tuple[str, ...]) -> Results:
+        details = [{"id": name, "filtered": self.lists.get(name, Mode.FILTER) is Mode.FILTER} for name in names]
+        return {"filtered": any(detail["filtered"] for detail in details), "details": details}
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """How much of a stream is held back at most, and for how long."""
+
+    tokens: int = 64
+    ms: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    prompt: Side
+    answer: Side
+    annotations: bool = True  # told also outside of skytells
+    races: bool = False  # the upstream is asked before the prompt's verdict is there
+    asynchronous: bool = False  # text leaves at once, its verdict later
+    hold: Hold = Hold()
+    block_status: int = 400  # of a blocked prompt

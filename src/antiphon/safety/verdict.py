@@ -1,0 +1,106 @@
+"""What an evaluator finds in a text, and how findings are merged: worst wins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from functools import reduce
+from typing import Final, TypeVar
+
+
+class Stage(Enum):
+    """On which side of the model a text stands."""
+
+    PROMPT = "prompt"
+    ANSWER = "answer"
+
+
+class Severity(IntEnum):
+    SAFE = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+CATEGORIES: Final = ("hate", "self_harm", "sexual", "violence")  # the order of `severities` and `scores`
+UNSUPPORTED_LANGUAGE: Final = "unsupported_language"
+FAILED: Final = "content_filter_error"
+
+SAFE: Final = (Severity.SAFE,) * len(CATEGORIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Where a piece of protected code comes from."""
+
+    url: str
+    license: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One evaluator's finding, or several merged. None: this evaluator does not judge that."""
+
+    severities: tuple[Severity, ...] | None = None  # in the order of CATEGORIES
+    scores: tuple[float, ...] | None = None  # 0..1 each, the same order
+    jailbreak: bool | None = None
+    jailbreak_score: float | None = None
+    protected_text: bool | None = None
+    protected_code: bool | None = None
+    citation: Citation | None = None
+    lists: tuple[str, ...] = ()  # names of the rule lists that matched
+    error: str | None = None  # FAILED, or UNSUPPORTED_LANGUAGE
+
+    def __or__(self, other: Verdict) -> Verdict:
+        return Verdict(
+            severities=_each(self.severities, other.severities),
+            scores=_each(self.scores, other.scores),
+            jailbreak=_either(self.jailbreak, other.jailbreak),
+            jailbreak_score=_larger(self.jailbreak_score, other.jailbreak_score),
+            protected_text=_either(self.protected_text, other.protected_text),
+            protected_code=_either(self.protected_code, other.protected_code),
+            citation=self.citation or other.citation,
+            lists=tuple(dict.fromkeys(self.lists + other.lists)),
+            error=_worse_error(self.error, other.error),
+        )
+
+    @property
+    def calm(self) -> bool:
+        """Nothing was found, and everything was judged."""
+        return not (
+            self.error
+            or self.jailbreak
+            or self.lists
+            or self.protected_code
+            or self.protected_text
+            or (self.severities and any(self.severities))
+        )
+
+
+T = TypeVar("T", Severity, float)
+
+NOTHING: Final = Verdict()
+FAILURE: Final = Verdict(error=FAILED)
+
+
+def worst(verdicts: list[Verdict]) -> Verdict:
+    return reduce(Verdict.__or__, verdicts, NOTHING)
+
+
+def _each(one: tuple[T, ...] | None, other: tuple[T, ...] | None) -> tuple[T, ...] | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return tuple(map(max, one, other))
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    return None if one is None and other is None else bool(one or other)
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return one if other is None else other if one is None else max(one, other)
+
+
+def _worse_error(one: str | None, other: str | None) -> str | None:
+    """A failure is worse than a language that nobody reads."""
+    return FAILED if FAILED in (one, other) else one or other

@@ -1,0 +1,162 @@
+"""[[safety.evaluator]] rows: what each kind needs and takes, and which evaluators are in force.
+
+Who writes no row gets the embedded classifier and protected material with the packaged index. Who writes rows gets
+exactly these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from antiphon.http.client import parse_url, proxy_for
+from antiphon.settings.faults import Path, printable
+from antiphon.settings.kinds import suggest
+from antiphon.settings.model import EvaluatorSettings, SafetySettings
+from antiphon.settings.walk import Document, Faults, Places, rows
+
+AT: Final = ("safety", "evaluator")
+RULES: Final = ("words", "patterns", "file", "lists")  # of which rules need one
+FOR_ALL: Final = frozenset({"kind", "name", "timeout", "stages", "routes", "keys"})
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A kind of evaluator."""
+
+    takes: frozenset[str] = frozenset()  # keys besides those for all
+    needs: tuple[str, ...] = ()
+    inside: bool = False  # it lives in the evaluator process
+    seconds: float = 2.0  # its time limit, where none is written
+    stages: tuple[str, ...] = ("prompt", "answer")
+
+
+CALLED: Final = frozenset({"url", "credential"})
+KINDS: Final[Mapping[str, Row]] = MappingProxyType(
+    {
+        "embedded": Row(inside=True, seconds=1.0),
+        "protected": Row(frozenset({"index"}), inside=True, seconds=1.0, stages=("answer",)),
+        "rules": Row(frozenset({*RULES, "mode"}), inside=True, seconds=1.0),
+        "openai": Row(CALLED | {"model"}, needs=("url",)),
+        "azure": Row(CALLED, needs=("url", "credential")),
+        "http": Row(CALLED, needs=("url",)),
+        "chat": Row(CALLED | {"model", "route"}, seconds=5.0),
+    }
+)
+DEFAULT: Final = (EvaluatorSettings("embedded", "embedded"), EvaluatorSettings("protected", "protected"))
+
+
+def in_force(safety: SafetySettings) -> tuple[EvaluatorSettings, ...]:
+    return safety.evaluators or DEFAULT
+
+
+def complete(document: Document) -> None:
+    for _, row in _rows(document):
+        if "name" not in row and isinstance(row.get("kind"), str):
+            row["name"] = row["kind"]
+
+
+def check(document: Document, faults: Faults, places: Places) -> None:
+    first: dict[str, int] = {}
+    for position, row in _rows(document):
+        kind, name = KINDS.get(str(row.get("kind"))), row.get("name")
+        at = (*AT, position)
+        if isinstance(name, str) and first.setdefault(name, position) != position:
+            before = places.find((*AT, first[name]))[1]
+            faults.add((*at, "name"), f"the name {_quote(name)} is taken by the evaluator at {before}; give it another")
+        if kind is None:
+            continue  # a fault already
+        _keys(row, kind, at, faults)
+        if row["kind"] == "rules" and not any(row.get(key) for key in RULES):
+            faults.add(at, "rules need 'words', 'patterns', a 'file' or 'lists'")
+        if row["kind"] == "chat":
+            _chat(row, document, at, faults)
+        if row.get("stages") == []:
+            faults.add((*at, "stages"), "'stages' is empty: it would look at nothing")
+        _names(row, "routes", _known(document, "route", "model"), at, faults)
+        _names(row, "keys", _known(document, "key", "name"), at, faults)
+
+
+def check_rules(safety: SafetySettings, faults: Faults) -> None:
+    """Patterns are compiled here and again where they are used: a wrong one is to be known before anything starts."""
+    written = [(position, row) for position, row in enumerate(safety.evaluators) if row.kind == "rules"]
+    rows = [(position, row) for position, row in written if row.words or row.patterns or row.file or row.lists]
+    if not rows:
+        return
+    try:
+        # Here, because only those who write rules need what it brings along; some machines have no such library.
+        from antiphon.evaluators.rules import check  # noqa: PLC0415
+    except ImportError:
+        return  # the evaluator process will say so
+    for position, row in rows:
+        at = (*AT, position)
+        wrong = check.patterns(row.patterns)
+        for place, why in wrong.items():
+            faults.add((*at, "patterns", place), f"'evaluator[{position}].patterns[{place}]' is no pattern: {why}")
+        if not wrong and (fault := check.rules(row.name, row.words, row.patterns, row.file, row.lists)):
+            faults.add((*at, "file") if row.file else at, fault)
+
+
+def check_proxies(safety: SafetySettings, environ: Mapping[str, str], faults: Faults) -> None:
+    """As of upstreams: one that cannot be used would otherwise show only when the gateway starts."""
+    for position, row in enumerate(safety.evaluators):
+        if row.url is None:
+            continue
+        try:
+            proxy_for(parse_url(row.url)[0], environ)
+        except ValueError as error:
+            faults.add((*AT, position, "url"), f"the environment's proxy cannot be used: {error}")
+
+
+def _keys(row: Document, kind: Row, at: Path, faults: Faults) -> None:
+    for key in kind.needs:
+        if key not in row:
+            faults.miss((*at, key))
+    takes = kind.takes | FOR_ALL
+    for key in row:
+        if key not in takes and any(key in other.takes for other in KINDS.values()):
+            faults.add((*at, key), f"'{key}' has no meaning for kind {_quote(row['kind'])}")
+
+
+def _chat(row: Document, document: Document, at: Path, faults: Faults) -> None:
+    """Asked at a URL of its own, or where a route leads to."""
+    if ("url" in row) == ("route" in row):
+        faults.add(at, "kind \"chat\" needs either 'url' or 'route'")
+    elif "url" in row and "model" not in row:
+        faults.miss((*at, "model"))
+    elif "route" in row:
+        for key in ("credential", "model"):
+            if key in row:
+                faults.add((*at, key), f"'{key}' has no meaning beside 'route', whose target says it")
+        _names({"route": [row["route"]]}, "route", _known(document, "route", "model"), at, faults)
+        if row["route"] == "*" and not _wildcard_has_model(document):
+            faults.add((*at, "route"), 'the first target of [[route]] "*" names no model, so none could be asked')
+
+
+def _wildcard_has_model(document: Document) -> bool:
+    targets = [rows(route, "targets") for _, route in rows(document, "route") if route.get("model") == "*"]
+    return any("model" in target for found in targets for place, target in found if place == 0)
+
+
+def _names(row: Document, key: str, known: list[str], at: Path, faults: Faults) -> None:
+    table = "key" if key == "keys" else "route"
+    written = row.get(key)
+    for place, name in enumerate(written if isinstance(written, list) else ()):
+        if isinstance(name, str) and name not in known:
+            path = (*at, key) if key == "route" else (*at, key, place)
+            faults.add(path, f"there is no [[{table}]] {_quote(name)}{suggest(name, known)}")
+
+
+def _known(document: Document, table: str, label: str) -> list[str]:
+    return [row[label] for _, row in rows(document, table) if isinstance(row.get(label), str)]
+
+
+def _rows(document: Document) -> list[tuple[int, Document]]:
+    safety = document.get("safety")
+    return list(rows(safety, "evaluator")) if isinstance(safety, dict) else []
+
+
+def _quote(name: object) -> str:
+    return f'"{printable(str(name))}"'

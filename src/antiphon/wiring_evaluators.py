@@ -1,0 +1,113 @@
+"""Wiring's part for the evaluators: settings in, a panel out, and what the evaluator process is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.orders import Orders, ProtectedOrder, RuleOrder
+from antiphon.evaluators.panel import Bounds, Evaluator, Inside, Outside, Panel
+from antiphon.evaluators.parts import reach
+from antiphon.evaluators.remote import Azure, Carrier, Chat, HttpCarrier, OpenAI, Own, Remote, Service, UpstreamCarrier
+from antiphon.evaluators.remote.carrier import LARGEST
+from antiphon.flow.ports import Upstream
+from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for
+from antiphon.safety.verdict import Stage
+from antiphon.settings import EvaluatorSettings, Settings
+from antiphon.settings.evaluators import KINDS, in_force
+
+Log = Callable[[str], None]
+OpenUpstream = Callable[[EvaluatorSettings], Upstream]  # one of its own, for a chat model at a URL
+
+
+def evaluator_orders(settings: Settings, room: str) -> Orders | None:
+    """None: safety is off, or all evaluators are elsewhere, so there is no evaluator process."""
+    rows = [row for row in in_force(settings.safety) if KINDS[row.kind].inside]
+    if not settings.safety.enabled or not rows:
+        return None
+    return Orders(
+        room,
+        tuple(row.name for row in rows if row.kind == "embedded"),
+        tuple(ProtectedOrder(row.name, row.index) for row in rows if row.kind == "protected"),
+        tuple(_rule_order(row) for row in rows if row.kind == "rules"),
+    )
+
+
+def build_panel(
+    settings: Settings, process: Orders | None, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
+) -> Panel | None:
+    """`process`: what the evaluator process was told, where it runs. None: there is nobody to ask."""
+    if not settings.safety.enabled:
+        return None
+    rows = in_force(settings.safety)
+    inside = [row for row in rows if KINDS[row.kind].inside] if process is not None else []
+    outside = [row for row in rows if not KINDS[row.kind].inside]
+    if not inside and not outside:
+        return None
+    client = None
+    if process is not None:
+        client = EvaluatorClient(process.socket, max(map(_seconds, inside)), log)
+    panel = Panel(
+        client,
+        [Inside(row.name, _bounds(row), _reach(row)) for row in inside],
+        [Outside(_remote(row, settings, upstreams, own, log), _bounds(row)) for row in outside],
+    )
+    panel.start()
+    return panel
+
+
+def _rule_order(row: EvaluatorSettings) -> RuleOrder:
+    return RuleOrder(row.name, row.words, row.patterns, row.file, row.lists)
+
+
+def _reach(row: EvaluatorSettings) -> int:
+    return reach(_rule_order(row)) if row.kind == "rules" else 0
+
+
+def _seconds(row: EvaluatorSettings) -> float:
+    return KINDS[row.kind].seconds if row.timeout is None else row.timeout
+
+
+def _bounds(row: EvaluatorSettings) -> Bounds:
+    stages = KINDS[row.kind].stages if row.stages is None else row.stages
+    routes = None if row.routes is None else frozenset(row.routes)
+    return Bounds(frozenset(map(Stage, stages)), routes, None if row.keys is None else frozenset(row.keys))
+
+
+def _remote(
+    row: EvaluatorSettings, settings: Settings, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
+) -> Evaluator:
+    seconds = _seconds(row)
+    if row.kind == "chat":
+        return Remote(row.name, Chat(), _chat_carrier(row, settings, upstreams, own), seconds, log)
+    assert row.url is not None  # a fault otherwise
+    origin, prefix = parse_url(row.url)
+    services: dict[str, Callable[[], Service]] = {
+        "openai": partial(OpenAI, prefix.decode(), row.model),
+        "azure": Azure,
+        "http": Own,
+    }
+    service = services[row.kind]()
+    headers = "content-type: application/json\r\naccept: application/json\r\nuser-agent: antiphon\r\n"
+    if row.credential is not None:
+        headers += f"{service.auth}{row.credential.reveal()}\r\n"
+    pool = Pool(
+        origin,
+        Timeouts(seconds, seconds, seconds, seconds),
+        proxy=proxy_for(origin, os.environ),
+        max_body=LARGEST,
+        log=lambda what, error: log(f"evaluator {row.name}: {what}: {type(error).__name__}"),
+    )
+    return Remote(row.name, service, HttpCarrier(pool, prefix, headers.encode()), seconds, log)
+
+
+def _chat_carrier(
+    row: EvaluatorSettings, settings: Settings, upstreams: Mapping[str, Upstream], own: OpenUpstream
+) -> Carrier:
+    if row.route is None:
+        return UpstreamCarrier(own(row), row.model or "", owned=True)
+    route = next(route for route in settings.routes if route.model == row.route)
+    target = route.targets[0]
+    return UpstreamCarrier(upstreams[target.upstream], target.model or route.model, owned=False)

@@ -1,0 +1,87 @@
+"""What holds for every evaluator, whoever it is: the embedded ones, and services behind each vendor's protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.evaluators.panel import Panel
+from antiphon.flow.ports import Scope
+from antiphon.safety.verdict import CATEGORIES, SAFE, Severity, Stage, Verdict
+from tests.evaluators.contracts.panels import panel_at, panel_of
+from tests.support.moderators import MODERATORS
+
+INSIDE = {
+    "embedded": 'kind = "embedded"\ntimeout = 20',
+    "rules": 'kind = "rules"\nname = "banned"\nwords = ["violence"]\ntimeout = 20',
+    "protected": 'kind = "protected"\ntimeout = 20',
+}
+# What each is there to find, and on which side. (What the classifier finds is no single word.)
+GRAVE = "I will kill you and everyone in your family with this violence."
+FINDS = {
+    "embedded": (Stage.PROMPT, GRAVE),
+    "rules": (Stage.ANSWER, GRAVE),
+    **dict.fromkeys(MODERATORS, (Stage.PROMPT, GRAVE)),
+}
+HARMLESS = "How do I bake bread with a crisp crust?"
+
+
+def judged(verdict: Verdict) -> bool:
+    """Something at all was looked at."""
+    flags = (verdict.jailbreak, verdict.protected_text, verdict.protected_code)
+    return verdict.severities is not None or any(flag is not None for flag in flags)
+
+
+def found(verdict: Verdict) -> bool:
+    flags = (verdict.jailbreak, verdict.protected_text, verdict.protected_code)
+    grave = max(verdict.severities or SAFE) >= Severity.MEDIUM
+    return grave or any(flags) or bool(verdict.lists)
+
+
+@pytest.mark.parametrize("kind", [*INSIDE, *MODERATORS])
+class TestEvaluator:
+    @pytest.fixture
+    async def panel(self, tmp_path: Path, kind: str) -> AsyncIterator[Panel]:
+        if kind in INSIDE:
+            async with panel_of(tmp_path, INSIDE[kind]) as panel:
+                yield panel
+        else:
+            async with panel_at(tmp_path, kind, more="timeout = 20") as (panel, _):
+                yield panel
+
+    @pytest.mark.parametrize("stage", Stage)
+    async def test_a_harmless_text_gets_a_verdict_without_findings(self, panel: Panel, kind: str, stage: Stage) -> None:
+        verdict = await panel.ask(stage, [HARMLESS], Scope())
+        assert verdict.error is None
+        assert not found(verdict)
+        if kind == "protected" and stage is Stage.PROMPT:
+            assert not judged(verdict)
+        elif kind != "rules":
+            assert judged(verdict)
+        assert verdict.severities is None or len(verdict.severities) == len(CATEGORIES)
+
+    async def test_it_finds_what_it_is_there_for(self, panel: Panel, kind: str) -> None:
+        if kind == "protected":
+            pytest.skip("what it finds is in tests/evaluators/protected")
+        stage, text = FINDS[kind]
+        verdict = await panel.ask(stage, [text], Scope())
+        assert found(verdict)
+        assert verdict.error is None
+
+    async def test_the_worst_text_counts_and_neighbours_change_nothing(self, panel: Panel, kind: str) -> None:
+        stage, text = FINDS.get(kind, (Stage.ANSWER, HARMLESS))
+        alone = await panel.ask(stage, [text], Scope())
+        harmless = await panel.ask(stage, [HARMLESS], Scope())
+        others = [f"{HARMLESS} ({number})" for number in range(5)]
+        amid = await asyncio.gather(*(panel.ask(stage, [each], Scope()) for each in [*others, text, HARMLESS]))
+        assert amid[5:] == [alone, harmless]
+        assert found(await panel.ask(stage, [HARMLESS, text, HARMLESS], Scope())) == found(alone)
+
+    @pytest.mark.parametrize("texts", [[], [""], [" \n"], ["\ud800"], ["\0"], ["é" * 30_000], [HARMLESS] * 100])
+    async def test_no_text_is_too_odd(self, panel: Panel, texts: list[str]) -> None:
+        verdict = await panel.ask(Stage.ANSWER, texts, Scope())
+        assert verdict.error != "content_filter_error"
+        assert not found(verdict)

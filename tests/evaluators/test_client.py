@@ -1,0 +1,158 @@
+"""The evaluator process as a worker sees it: answers, deaths, silence, bounds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.evaluators import client as room
+from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.parts import Part
+from antiphon.evaluators.wire import LARGEST
+from antiphon.safety.verdict import FAILURE, Stage
+from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
+from tests.support.process import until
+
+PARTS = ["plain"]
+SECONDS = 10.0  # patience of a client that is to be answered
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "e.sock"
+
+
+@pytest.fixture
+async def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+async def client(path: Path, said: list[str]) -> AsyncIterator[EvaluatorClient]:
+    client = EvaluatorClient(str(path), SECONDS, said.append)
+    client.start()
+    yield client
+    await client.close()
+
+
+async def test_a_question_becomes_its_verdict(client: EvaluatorClient, path: Path) -> None:
+    async with evaluating(path, {"plain": Part(Plain())}):
+        assert client.state == "starting"
+        assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
+        answers = [client.ask(Stage.ANSWER, [f"{n} violence" if n % 3 else f"{n}"], PARTS) for n in range(100)]
+        verdicts = await asyncio.gather(*answers)
+        assert verdicts == [VIOLENT if n % 3 else HARMLESS for n in range(100)]
+        assert client.state == "ready"
+
+
+async def test_what_could_not_be_loaded_is_told(client: EvaluatorClient, path: Path) -> None:
+    async with evaluating(path, {}, "The evaluator 'embedded' cannot be loaded: no."):
+        assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
+        assert client.state == "The evaluator 'embedded' cannot be loaded: no."
+
+
+async def test_silence_is_a_failure_within_the_time_limit(path: Path, said: list[str]) -> None:
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        client = EvaluatorClient(str(path), 0.3, said.append)
+        client.start()
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        first, second = (client.ask(Stage.PROMPT, [text], PARTS) for text in ("violence", "x"))
+        assert await first == FAILURE
+        assert loop.time() - began < 0.3 + 3 * room.TICK
+        assert await second == FAILURE
+        plain.release()
+        await until(lambda: "violence" in plain.judged)  # its late answer is heard by nobody
+        assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
+        await client.close()
+
+
+async def test_a_process_that_goes_fails_what_waits_and_its_successor_answers(
+    client: EvaluatorClient, path: Path
+) -> None:
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        waiting = client.ask(Stage.PROMPT, ["x"], PARTS)
+        await asyncio.to_thread(plain.began.acquire)
+    assert await waiting == FAILURE
+    assert client.state == "starting"
+    plain.release()
+    async with evaluating(path, {"plain": Part(Plain())}):
+        await until(lambda: client.state == "ready")
+        assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
+
+
+async def test_nobody_there_is_a_failure_and_said_once(client: EvaluatorClient, said: list[str]) -> None:
+    assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
+    assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
+    assert said == ["the evaluator process cannot be reached: No such file or directory"]
+
+
+async def test_a_question_given_up_is_forgotten(client: EvaluatorClient, path: Path) -> None:
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        gone = client.ask(Stage.PROMPT, ["gone"], PARTS)
+        stays = client.ask(Stage.PROMPT, ["violence"], PARTS)
+        gone.cancel()
+        plain.release()
+        assert await stays == VIOLENT
+        assert gone.cancelled()
+
+
+async def test_what_waits_is_bounded(client: EvaluatorClient, path: Path, said: list[str]) -> None:
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        waiting = [client.ask(Stage.PROMPT, ["x"], PARTS) for _ in range(room.MOST_WAITING)]
+        refused = client.ask(Stage.PROMPT, ["x"], PARTS)
+        assert refused.done()
+        assert await refused == FAILURE
+        plain.release()
+        verdicts = await asyncio.gather(*waiting)
+        assert HARMLESS in verdicts  # those that the process took; the others it was too busy for
+        assert said.count("the evaluator process is overloaded") == 1
+        assert await client.ask(Stage.PROMPT, ["x"], PARTS) == HARMLESS
+
+
+async def test_a_text_too_long_for_a_frame_is_a_failure_at_once(client: EvaluatorClient, path: Path) -> None:
+    async with evaluating(path, {"plain": Part(Plain())}):
+        assert client.ask(Stage.PROMPT, ["x" * LARGEST], PARTS).result() == FAILURE
+        assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
+
+
+async def test_nonsense_from_the_other_side_is_a_failure(client: EvaluatorClient, path: Path, said: list[str]) -> None:
+    connected = asyncio.Event()
+
+    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.set()
+        await reader.read(1)
+        writer.write(b"\x00\x00\x00\x02{}")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_unix_server(babble, path)
+    await connected.wait()
+    assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
+    assert "the evaluator process said what cannot be read: ValidationError" in said
+    server.close()
+
+
+async def test_closed_it_fails_what_waits(path: Path, said: list[str]) -> None:
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        client = EvaluatorClient(str(path), SECONDS, said.append)
+        client.start()
+        waiting = client.ask(Stage.PROMPT, ["x"], PARTS)
+        await asyncio.to_thread(plain.began.acquire)
+        await client.close()
+        assert await waiting == FAILURE
+        assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
+        plain.release()

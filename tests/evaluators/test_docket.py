@@ -1,0 +1,206 @@
+"""What waits in the evaluator process: turns, bounds, time limits, memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from antiphon.evaluators import docket as room
+from antiphon.evaluators.docket import Docket
+from antiphon.evaluators.memory import Memory, digest
+from antiphon.evaluators.parts import OVERLAP, Part, load_all
+from antiphon.evaluators.wire import MOST_TEXTS, Ask, Told
+from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage
+from tests.support.evaluators import HARMLESS, VIOLENT, Plain
+
+LONG = 60.0  # seconds: nothing here takes so long
+
+
+class Desk:
+    """Asks a docket, and waits for its answers."""
+
+    def __init__(self, plain: Plain, piece: int | None = None) -> None:
+        self.said: list[str] = []
+        self.docket = Docket({"plain": Part(plain, piece)}, self.said.append)
+        self._last = 0
+
+    def ask(
+        self, *texts: str, stage: Stage = Stage.PROMPT, seconds: float = LONG, parts: tuple[str, ...] = ("plain",)
+    ) -> asyncio.Future[Told]:
+        future: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+        self._last += 1
+        self.docket.take(Ask(self._last, stage, list(texts), list(parts), seconds), future.set_result)
+        return future
+
+
+@pytest.fixture
+def plain() -> Plain:
+    return Plain()
+
+
+@pytest.fixture
+async def desk(plain: Plain) -> AsyncIterator[Desk]:
+    desk = Desk(plain)
+    yield desk
+    plain.release()
+    desk.docket.close()
+
+
+async def begun(plain: Plain) -> None:
+    assert await asyncio.to_thread(plain.began.acquire, timeout=10)
+
+
+async def test_the_worst_text_counts(desk: Desk) -> None:
+    assert (await desk.ask("all is well", "some violence")).verdict == VIOLENT
+    assert (await desk.ask("all is well")).verdict == HARMLESS
+
+
+async def test_what_was_judged_before_is_answered_at_once(desk: Desk, plain: Plain) -> None:
+    await desk.ask("a", "b violence")
+    again = desk.ask("a", "b violence")
+    assert again.done()
+    assert (await again).verdict == VIOLENT
+    assert plain.judged == ["a", "b violence"]
+    await desk.ask("a", stage=Stage.ANSWER)  # the other side is another question
+    assert plain.judged == ["a", "b violence", "a"]
+
+
+async def test_no_text_is_nothing(desk: Desk) -> None:
+    assert (await desk.ask()).verdict == NOTHING
+
+
+async def test_questions_gather_while_the_thread_computes(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    first = desk.ask("first")
+    await begun(plain)
+    others = [desk.ask(f"text {number}") for number in range(5)]
+    plain.release()
+    assert all(told.verdict == HARMLESS for told in await asyncio.gather(first, *others))
+    assert plain.batches == [1, 5]
+
+
+async def test_the_same_text_asked_twice_at_once_is_judged_once(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    desk.ask("first")
+    await begun(plain)
+    long = desk.ask(*(f"x{number}" for number in range(room.BATCH_PIECES)), "same")
+    other = desk.ask("same")
+    plain.release()
+    await asyncio.gather(long, other)
+    assert plain.judged.count("same") == 1
+
+
+async def test_a_long_question_does_not_keep_short_ones_waiting(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    long = desk.ask(*(f"{number} " * 1000 for number in range(50)))
+    await begun(plain)
+    short = desk.ask("short")
+    plain.release()
+    await short
+    assert not long.done()
+    assert plain.judged.index("short") < 5
+    await long
+
+
+async def test_beyond_the_bound_the_answer_is_overloaded_at_once(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    waiting = [desk.ask(f"text {number}") for number in range(room.MOST_WAITING)]
+    assert not any(future.done() for future in waiting)
+    refused = desk.ask("one more")
+    assert refused.done()
+    assert (await refused).overloaded
+    assert (await refused).verdict.error == FAILED
+    plain.release()
+    assert all(told.verdict == HARMLESS for told in await asyncio.gather(*waiting))
+    assert len(desk.docket) == 0
+    assert (await desk.ask("one more")).verdict == HARMLESS
+
+
+async def test_texts_that_wait_are_bounded_in_size(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    half = desk.ask("a" * (room.MOST_CHARACTERS // 2 + 1))
+    refused = desk.ask("b" * (room.MOST_CHARACTERS // 2))
+    assert (await refused).overloaded
+    plain.release()
+    assert (await half).verdict == HARMLESS
+
+
+async def test_too_many_texts_are_not_judged(desk: Desk) -> None:
+    assert (await desk.ask(*["x"] * (MOST_TEXTS + 1))).verdict == FAILURE
+
+
+async def test_when_the_time_is_over_what_was_found_counts(desk: Desk, plain: Plain) -> None:
+    await desk.ask("violence")
+    plain.hold()
+    found = await desk.ask("violence", "one", "two", seconds=0.02)  # in the thread's hands, which does not come back
+    assert found.verdict == VIOLENT | FAILURE
+    assert len(desk.docket) == 0
+    plain.release()
+    assert (await desk.ask("three")).verdict == HARMLESS
+
+
+async def test_what_nobody_waits_for_any_more_is_not_judged(desk: Desk, plain: Plain) -> None:
+    plain.hold()
+    desk.ask("first")
+    await begun(plain)
+    assert (await desk.ask("never judged", seconds=0.01)).verdict == FAILURE
+    plain.release()
+    await desk.ask("last")
+    assert plain.judged == ["first", "last"]
+
+
+async def test_what_is_not_loaded_fails_and_the_others_count(desk: Desk) -> None:
+    told = await desk.ask("violence", parts=("plain", "missing"))
+    assert told.verdict == VIOLENT | FAILURE
+
+
+async def test_a_part_that_raises_fails_its_batch_and_is_blamed_once(desk: Desk, plain: Plain) -> None:
+    assert (await desk.ask("raise")).verdict == FAILURE
+    assert (await desk.ask("raise again")).verdict == FAILURE
+    assert desk.said == ["antiphon: the evaluator 'plain' failed: RuntimeError"]
+    assert (await desk.ask("violence")).verdict == VIOLENT
+    assert (await desk.ask("raise")).verdict == FAILURE  # a failure is not remembered
+    assert plain.judged.count("raise") == 2
+
+
+async def test_long_texts_are_cut_into_pieces_that_overlap(plain: Plain) -> None:
+    desk = Desk(plain, piece=1000)
+    text = "".join(chr(0x4E00 + number) for number in range(2500))
+    await desk.ask(text)
+    first, second, third = plain.judged
+    assert first == text[:1000]
+    assert second == text[1000 - OVERLAP : 2000 - OVERLAP]
+    assert third == text[2000 - 2 * OVERLAP :]
+    desk.docket.close()
+
+
+def test_memory_forgets_what_was_not_needed_longest() -> None:
+    memory = Memory(2)
+    keys = [digest(Stage.PROMPT, text) for text in "abc"]
+    memory.keep(keys[0], HARMLESS)
+    memory.keep(keys[1], VIOLENT)
+    assert memory.find(keys[0]) == HARMLESS
+    memory.keep(keys[2], HARMLESS)
+    assert memory.find(keys[1]) is None
+    assert memory.find(keys[0]) == HARMLESS
+    assert len(memory) == 2
+    assert digest(Stage.ANSWER, "a") != keys[0]
+
+
+def test_what_cannot_be_loaded_is_named_and_the_rest_works() -> None:
+    loads: list[int] = []
+
+    def load() -> Part:
+        loads.append(1)
+        return Part(Plain())
+
+    def broken() -> Part:
+        raise ImportError("No module named 'onnxruntime'")
+
+    parts, faults = load_all({"a": load, "b": broken, "c": load})
+    assert set(parts) == {"a", "c"}
+    assert parts["a"] is parts["c"]
+    assert len(loads) == 1
+    assert faults == ["The evaluator 'b' cannot be loaded: ImportError: No module named 'onnxruntime'"]

@@ -1,0 +1,69 @@
+"""Evaluators for tests: a plain one that can be held up, and the evaluator process's server inside this process."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from antiphon.evaluators.docket import Docket
+from antiphon.evaluators.parts import Part
+from antiphon.evaluators.process import Connection
+from antiphon.evaluators.wire import Hello
+from antiphon.safety.verdict import SAFE, Severity, Stage, Verdict
+
+VIOLENT = Verdict(severities=(*SAFE[:3], Severity.HIGH))
+HARMLESS = Verdict(severities=SAFE)
+
+
+class Plain:
+    """Finds violence where a text says so, raises where it is told to; waits while it is held."""
+
+    def __init__(self) -> None:
+        self.judged: list[str] = []  # in order
+        self.batches: list[int] = []
+        self.began = threading.Semaphore(0)
+        self._free = threading.Event()
+        self._free.set()
+
+    def hold(self) -> None:
+        self._free.clear()
+
+    def release(self) -> None:
+        self._free.set()
+
+    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+        self.began.release()
+        assert self._free.wait(10)
+        self.batches.append(len(texts))
+        self.judged += texts
+        if any("raise" in text for text in texts):
+            raise RuntimeError("as asked")
+        return [VIOLENT if "violence" in text else HARMLESS for text in texts]
+
+
+@asynccontextmanager
+async def evaluating(path: Path, parts: Mapping[str, Part], fault: str | None = None) -> AsyncIterator[Docket]:
+    """Listens at `path` as the evaluator process does."""
+    docket = Docket(parts, lambda line: None)
+    connections: list[Connection] = []
+
+    def connect() -> Connection:
+        connections.append(Connection(docket, Hello(fault)))
+        return connections[-1]
+
+    server = await asyncio.get_running_loop().create_unix_server(connect, str(path))
+    try:
+        yield docket
+    finally:
+        server.close()
+        for connection in connections:
+            connection.abort()
+        docket.close()
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)  # newer Pythons do so themselves

@@ -1,0 +1,145 @@
+"""[[safety.evaluator]] rows: which are in force, and every combination that makes no sense, with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from antiphon.settings import Settings, SettingsError, load
+from antiphon.settings.evaluators import DEFAULT, in_force
+from antiphon.upstreams.catalog import CATALOG
+
+BASE = """\
+[[upstream]]
+name = "up"
+protocol = "scripted"
+[[route]]
+model = "m"
+targets = [{ upstream = "up" }]
+[[key]]
+name = "app"
+secret = "env:APP"
+"""
+ENVIRON = {"APP": "sk-app", "VENDOR": "sk-vendor"}
+FIRST = BASE.count("\n") + 2  # the line of a row's `kind`
+
+
+def read(folder: Path, rows: str) -> Settings:
+    path = folder / "antiphon.toml"
+    path.write_text(BASE + rows)
+    return load(str(path), ENVIRON, CATALOG)
+
+
+def row(kind: str, *lines: str) -> str:
+    return "\n".join(["[[safety.evaluator]]", f'kind = "{kind}"', *lines]) + "\n"
+
+
+def test_without_rows_the_embedded_ones_are_in_force(tmp_path: Path) -> None:
+    assert in_force(read(tmp_path, "").safety) == DEFAULT
+    assert [each.kind for each in DEFAULT] == ["embedded", "protected"]
+
+
+def test_with_rows_exactly_these_are(tmp_path: Path) -> None:
+    (only,) = in_force(read(tmp_path, row("rules", 'words = ["x"]')).safety)
+    assert (only.kind, only.name, only.mode, only.words) == ("rules", "rules", "filter", ("x",))
+    assert (only.stages, only.routes, only.keys) == (None, None, None)
+
+
+def test_every_key(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("word\n")
+    (tmp_path / "a.index").write_bytes(b"")
+    rows = (
+        row("rules", 'name = "r"', 'words = ["x"]', "patterns = ['a\\d']", 'file = "list.txt"', 'mode = "annotate"')
+        + row("protected", 'index = ["a.index"]', 'stages = ["answer"]', 'routes = ["m"]', 'keys = ["app"]')
+        + row("openai", 'url = "https://api.openai.com/v1"', 'credential = "env:VENDOR"', 'model = "omni"')
+        + row("azure", 'url = "https://x.example"', 'credential = "env:VENDOR"', "timeout = 3")
+        + row("http", 'url = "http://127.0.0.1:1/x"')
+        + row("chat", 'route = "m"')
+        + row("chat", 'name = "guard"', 'url = "http://127.0.0.1:1/v1"', 'model = "guard"', 'credential = "env:VENDOR"')
+    )
+    rules, protected, openai, azure, _, chat, guard = read(tmp_path, rows).safety.evaluators
+    assert (rules.patterns, rules.file, rules.mode) == (("a\\d",), str(tmp_path / "list.txt"), "annotate")
+    assert (protected.index, protected.routes, protected.keys) == ((str(tmp_path / "a.index"),), ("m",), ("app",))
+    assert openai.credential is not None
+    assert openai.credential.reveal() == "sk-vendor"
+    assert azure.timeout == 3.0
+    assert (chat.route, chat.url) == ("m", None)
+    assert (guard.name, guard.model) == ("guard", "guard")
+
+
+FAULTS: list[tuple[str, list[tuple[int, str]]]] = [
+    (row("rules"), [(-1, "rules need 'words', 'patterns', a 'file' or 'lists'")]),
+    (row("rules", "words = []"), [(-1, "rules need 'words', 'patterns', a 'file' or 'lists'")]),
+    (row("openai"), [(-1, "'evaluator[0].url' is missing")]),
+    (
+        row("azure", 'url = "https://x.example"'),
+        [(-1, "'evaluator[0].credential' is missing")],
+    ),
+    (row("http"), [(-1, "'evaluator[0].url' is missing")]),
+    (row("chat"), [(-1, "kind \"chat\" needs either 'url' or 'route'")]),
+    (
+        row("chat", 'url = "http://x.example/v1"', 'route = "m"', 'model = "x"'),
+        [(-1, "kind \"chat\" needs either 'url' or 'route'")],
+    ),
+    (row("chat", 'url = "http://x.example/v1"'), [(-1, "'evaluator[0].model' is missing")]),
+    (row("chat", 'route = "n"'), [(1, 'there is no [[route]] "n"')]),
+    (row("chat", 'route = "m"', 'model = "x"'), [(2, "'model' has no meaning beside 'route', whose target says it")]),
+    (row("embedded", 'routes = ["m", "mm"]'), [(1, "there is no [[route]] \"mm\"; did you mean 'm'?")]),
+    (row("embedded", 'keys = ["apt"]'), [(1, "there is no [[key]] \"apt\"; did you mean 'app'?")]),
+    (row("embedded", 'stages = ["prompts"]'), [(1, "'evaluator[0].stages[0]' must be one of prompt, answer")]),
+    (row("embedded", "stages = []"), [(1, "'stages' is empty: it would look at nothing")]),
+    (row("embedded", 'words = ["x"]'), [(1, "'words' has no meaning for kind \"embedded\"")]),
+    (row("rules", 'words = ["x"]', 'url = "http://x.example"'), [(2, "'url' has no meaning for kind \"rules\"")]),
+    (row("rules", 'file = "none.txt"'), [(1, "'evaluator[0].file' refers to the file none.txt: no such file")]),
+    (row("protected", 'index = ["none"]'), [(1, "'evaluator[0].index[0]' refers to the file none: no such file")]),
+    (
+        row("rules", "patterns = [", "  'fine',", "  '(',", "]"),
+        [(3, "'evaluator[0].patterns[1]' is no pattern: ")],
+    ),
+    (row("rules", "patterns = ['a*']"), [(1, "'evaluator[0].patterns[0]' is no pattern: ")]),
+    (row("embedded") + row("embedded"), [(1, f'the name "embedded" is taken by the evaluator at FILE:{FIRST - 1}')]),
+    (row("embeded"), [(0, "'evaluator[0].kind' must be one of embedded, openai")]),
+    (row("openai", 'url = "http://x.example"', 'credential = "sk-1"'), [(2, "must be written env:NAME or file:PATH")]),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), FAULTS)
+def test_faults(tmp_path: Path, rows: str, expected: list[tuple[int, str]]) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read(tmp_path, rows)
+    path = str(tmp_path / "antiphon.toml")
+    faults = [(fault.where, fault.message) for fault in refused.value.faults]
+    assert [where for where, _ in faults] == [f"{path}:{FIRST + line}" for line, _ in expected]
+    for (_, message), (_, words) in zip(faults, expected, strict=True):
+        assert words.replace("FILE", path) in message
+        assert message.startswith("[safety]: ")
+
+
+def test_a_route_for_all_models_needs_a_model_to_ask_for(tmp_path: Path) -> None:
+    rows = '[[route]]\nmodel = "*"\ntargets = [{ upstream = "up" }]\n' + row("chat", 'route = "*"')
+    with pytest.raises(SettingsError, match="names no model"):
+        read(tmp_path, rows)
+    chat = rows.replace('upstream = "up"', 'upstream = "up", model = "x"')
+    assert read(tmp_path, chat).safety.evaluators[0].route == "*"
+
+
+def test_a_credential_in_the_clear_is_warned_about(tmp_path: Path) -> None:
+    settings = read(tmp_path, row("openai", 'url = "http://judge.example/v1"', 'credential = "env:VENDOR"'))
+    assert settings.warnings == ('[[safety.evaluator]] "openai" sends its credential unencrypted: its url is http://.',)
+
+
+def test_a_proxy_that_cannot_be_used_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.toml"
+    path.write_text(BASE + row("http", 'url = "http://judge.example/x"'))
+    with pytest.raises(SettingsError, match="the environment's proxy cannot be used"):
+        load(str(path), {**ENVIRON, "HTTP_PROXY": "ftp://x"}, CATALOG)
+
+
+def test_a_list_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("fine\n\n/(/\n")
+    with pytest.raises(SettingsError) as refused:
+        read(tmp_path, row("rules", 'file = "list.txt"'))
+    (fault,) = refused.value.faults
+    assert fault.where.endswith(f":{FIRST + 1}")
+    assert "list.txt, line 3: " in fault.message
