@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import asyncio
+import json
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.upstreams.scripted import Received, Script, cut, error, json_answer, sse
+from antiphon.upstreams.scripted import Received, Script, cut, error, json_answer, sse, wait
 
 Document = dict[str, Any]
 
@@ -16,6 +18,9 @@ USAGE = {"prompt_tokens": 9, "completion_tokens": 5, "total_tokens": 14}
 PERSON = '{"name":"Ada","age":36}'
 ENVELOPE = {"id": "chatcmpl-up1", "created": 1_700_000_000, "model": "up-1"}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Paris"}'}}
+WORD = "forbiddenword"  # on the gateway's list of what nobody may say
+BLOCKED = ("The weather in Paris is ", "forbid", "denword", " today.")
+HARMLESS = "The weather in Paris is mild and the trees are green. " * 30  # more than is held back
 OVERLOADED = {"error": {"message": "overloaded, try later", "type": "server_error", "param": None, "code": None}}
 WRONG = {"error": {"message": "no such thing", "type": "invalid_request_error", "param": "tools", "code": "bad_tool"}}
 
@@ -135,6 +140,33 @@ def ending(finish: str) -> Callable[[Document], Script]:
     )
 
 
+def saying(*pieces: str) -> Callable[[Document], Script]:
+    said = [chunk({"content": piece}) for piece in pieces]
+    return lambda document: either(document, whole({"content": "".join(pieces)}), ROLE, *said, chunk({}, "stop"))
+
+
+def blocked_of_two(document: Document) -> Script:
+    """The first choice says the word, the second does not."""
+    said = [*(chunk({"content": piece}) for piece in BLOCKED), chunk({"content": TEXT}, index=1)]
+    choices = [
+        {"index": i, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+        for i, content in enumerate(("".join(BLOCKED), TEXT))
+    ]
+    ends = [chunk({}, "stop", index=i) for i in (0, 1)]
+    return either(document, {**whole({}), "choices": choices}, *said, *ends)
+
+
+def blocked_tools(document: Document) -> Script:
+    call = {**CALL, "function": {"name": "get_weather", "arguments": json.dumps({"city": WORD})}}
+    pieces = ['{"city":"forbid', 'denword"}']
+    fragments = [
+        chunk({"tool_calls": [{"index": 0, **CALL, "function": {"name": "get_weather", "arguments": ""}}]}),
+        *(chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces),
+    ]
+    answer = whole({"content": None, "tool_calls": [call]}, "tool_calls")
+    return either(document, answer, ROLE, *fragments, chunk({}, "tool_calls"))
+
+
 def late_error(document: Document) -> Script:
     return sse(ROLE, chunk({"content": "Hel"}), OVERLOADED) if document.get("stream") else json_answer(OVERLOADED)
 
@@ -160,6 +192,9 @@ CASES: dict[str, Callable[[Document], Script]] = {
     "logprobs": logprobs,
     "length": ending("length"),
     "filtered": ending("content_filter"),
+    "blocked": saying(*BLOCKED),
+    "blocked-of-two": blocked_of_two,
+    "blocked-tools": blocked_tools,
     "late-error": late_error,
     "truncated": truncated,
     "broken-off": broken_off,
@@ -170,10 +205,12 @@ CASES: dict[str, Callable[[Document], Script]] = {
 
 
 class Cast:
-    """Chooses the script for a request. A model "busy-…" is refused once with 429, then answers."""
+    """Chooses the script for a request. A model "busy-…" is refused once with 429, then answers. "late-word-…" says
+    what is harmless, and the forbidden word when "go-on-…" was asked for."""
 
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
+        self._told: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
     def __call__(self, request: Received) -> Script:
         document = request.document
@@ -181,4 +218,11 @@ class Cast:
         if name.startswith("busy-"):
             self._asked[name] += 1
             return error(429, headers={"retry-after": "1"}) if self._asked[name] == 1 else text(document)
+        if name.startswith("late-word-"):
+            said = [chunk({"content": piece}) for piece in BLOCKED]
+            told = wait(self._told[name.removeprefix("late-word-")])
+            return sse(ROLE, chunk({"content": HARMLESS}), told, *said, chunk({}, "stop"), COUNTED)
+        if name.startswith("go-on-"):
+            self._told[name.removeprefix("go-on-")].set()
+            return text(document)
         return CASES[name](document) if name in CASES else error(404)

@@ -4,6 +4,7 @@ Each library runs in an environment of its own (`environments`), as one process 
 `antiphon serve` in another process, whose upstream is scripted in this one (`harness`, `cases`). A client script prints
 one verdict per case and dialect; what a verdict must be stands in the test. `embedded_*` try the same libraries on the
 embedded model, in the dialect that newcomers meet: what the library makes of its answers, not how clever they are.
+`safety_*` try what is blocked and annotated.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.upstreams.scripted import ScriptedUpstream
-from tests.clients.cases import Cast
+from tests.clients.cases import WORD, Cast
 
 Verdicts = dict[tuple[str, str], Any]  # by case and dialect
 Run = Callable[[str], Verdicts]  # runs a library's script, by its file name
@@ -48,8 +48,23 @@ model = "text"
 targets = [{{ upstream = "scripted", model = "text" }}]
 
 [[route]]
+model = "text-async"
+targets = [{{ upstream = "scripted", model = "text" }}]
+safety = {{ stream = "async" }}
+
+[[route]]
 model = "*"
 targets = [{{ upstream = "scripted" }}]
+
+[[safety.evaluator]]
+kind = "embedded"
+timeout = 20
+
+[[safety.evaluator]]
+kind = "rules"
+name = "forbidden"
+words = ["{word}"]
+timeout = 20
 """
 
 
@@ -82,7 +97,7 @@ def running_gateway(upstream: str, room: Path) -> Iterator[str]:
     credential = room / "credential"
     credential.write_text("sk-upstream")
     settings = room / "antiphon.toml"
-    settings.write_text(SETTINGS.format(url=upstream, credential=credential))
+    settings.write_text(SETTINGS.format(url=upstream, credential=credential, word=WORD))
     log = room / "gateway.log"
     command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
     with log.open("wb") as output:

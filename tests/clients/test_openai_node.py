@@ -32,7 +32,7 @@ SAW: dict[str, Any] = {
     "run_tools": [TEXT, ["Paris"]],
     "refusal": [None, "I cannot."],
     "headers": ["req_", "application/json", "up-1"],
-    "models": [["text"], "text"],
+    "models": [["text", "text-async"], "text"],
     "retry": TEXT,
     "abort": TEXT,
 }

@@ -49,7 +49,7 @@ SAW: dict[str, Any] = {
         "text": TEXT,
         "same as": True,
     },
-    "models": [["text", "model"]],
+    "models": [["text", "model"], ["text-async", "model"]],
     "model": "text",
     "retry": {"text": TEXT, "waited": True},
 }

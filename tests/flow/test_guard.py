@@ -311,6 +311,44 @@ async def test_text_leaves_at_once_and_its_verdict_follows() -> None:
     assert starts == [0, *ends[:-1]]
 
 
+@pytest.mark.parametrize("piece", [1, 7, 50, 300])
+async def test_text_is_never_far_ahead_of_its_verdict(piece: int) -> None:
+    """However fast the upstream is, and however slow the judge."""
+    client = Hearing()
+    relay = guarded(client, WordJudge(delay=0.001), asynchronous=True)
+    said = "Peaceful words, again and again. " * 60
+    for at in range(0, len(said), piece):
+        feed(relay, {"content": said[at : at + piece]})
+        if at % 500 == 0:
+            await asyncio.sleep(0.002)
+    feed(relay, finish="stop")
+    relay.events([b"[DONE]"], 0)
+    await asyncio.wait_for(relay.finished, 5)
+    assert client.text() == said
+    assert client.finishes() == ["stop"]
+    sent = judged = 0
+    for each in client.chunks:
+        choice = each["choices"][0]
+        sent += len(choice["delta"].get("content") or "")
+        if "content_filter_offsets" in choice:
+            assert choice["content_filter_offsets"]["end_offset"] - 100 >= judged
+            judged = choice["content_filter_offsets"]["end_offset"] - 100
+        assert sent - judged <= 256
+    assert judged == len(said)
+
+
+async def test_a_fast_upstream_does_not_outrun_a_late_block() -> None:
+    client = Hearing()
+    relay = guarded(client, WordJudge(delay=0.01), asynchronous=True)
+    for _ in range(200):
+        feed(relay, {"content": "I will kill them all. "})
+    feed(relay, finish="stop")
+    relay.events([b"[DONE]"], 0)
+    await asyncio.wait_for(relay.finished, 5)
+    assert len(client.text()) <= 256
+    assert client.finishes() == ["content_filter"]
+
+
 async def test_a_late_block_ends_the_choice() -> None:
     client = await watch(["I will ", "kill them ", "all. " * 60, "And ", "more. " * 60])
     assert client.finishes() == ["content_filter"]

@@ -18,13 +18,14 @@ import msgspec
 from antiphon.flow.ports import Document, Judge, Scope
 from antiphon.flow.voice import CONTENT_FILTER, Form, Held, Passing, Voice
 from antiphon.safety.annotation import merged
-from antiphon.safety.policy import Policy, Results
+from antiphon.safety.policy import Decision, Policy, Results
 from antiphon.safety.track import Look, Track
 from antiphon.safety.verdict import NOTHING, Stage, Verdict
 
 RESULTS: Final = "content_filter_results"
 MOST_HELD: Final = 256 * 1024  # characters of a choice
-WATCHED: Final = 32  # tokens between two looks of the asynchronous mode: its verdicts lag by 256 characters at most
+WATCHED: Final = 32  # tokens between two looks of the asynchronous mode
+AHEAD: Final = 256  # characters that its text may be ahead of its verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,7 @@ def read_frame(frame: bytes) -> Document:
 
 
 class Watch(Guard):
-    """The asynchronous mode."""
+    """The asynchronous mode. Text leaves at once, but not more than AHEAD characters before its verdict."""
 
     def _voice(self, index: int) -> Voice:
         voice = self._voices.get(index)
@@ -265,9 +266,10 @@ class Watch(Guard):
         if voice.blocked:
             return False
         voice.track.add(words, "content")
+        leaves = self._leaves(voice, written)
         if not voice.looking and (voice.timer is None or voice.track.due):
             self._advance(voice)
-        return True
+        return leaves
 
     def calm(self, chunk: Document) -> Document:
         return chunk
@@ -282,14 +284,26 @@ class Watch(Guard):
             return
         for kind, words in self._terms.form.words(choice):
             voice.track.add(words, kind)
-        voice.finished = voice.finished or choice["finish_reason"] is not None
-        out.append(chunk)
+        finishes = choice["finish_reason"] is not None
+        voice.finished = voice.finished or finishes
+        if self._leaves(voice, chunk):
+            voice.ended = voice.finished
+            out.append(chunk)
         self._advance(voice)
+
+    def _leaves(self, voice: Voice, chunk: Passing) -> bool:
+        """False: it is held, because the judge is too far behind."""
+        track = voice.track
+        if not voice.held and track.size - track.cleared <= AHEAD:
+            return True
+        voice.held.append(Held(chunk, track.size, 0.0))
+        self._check_room(voice)
+        return False
 
     def _advance(self, voice: Voice, out: list[Passing] | None = None) -> None:
         if voice.looking or voice.blocked or not voice.track.unseen:
             return
-        if voice.finished or self._ending or voice.track.due:
+        if voice.finished or self._ending or voice.held or voice.track.due:
             self._look(voice, whole=True)
         elif voice.timer is None:
             voice.timer = self._loop.call_later(self._terms.policy.hold.ms / 1000, self._late, voice)
@@ -306,19 +320,28 @@ class Watch(Guard):
         verdict = asked.result()
         voice.worst |= verdict
         decision = self._side.decide(verdict)
-        choice = self._terms.form.silence(voice.index)
-        choice["finish_reason"] = CONTENT_FILTER if decision.blocked and not voice.finished else None
+        voice.track.clear(look)
+        self.full = False
+        ready: list[Passing] = []
         if decision.blocked:
             voice.block()
-        if decision.blocked or self._terms.tells:
-            choice[RESULTS] = decision.results
-            choice["content_filter_offsets"] = self._offsets(look)
-            self._send([{**self._envelope(), "choices": [choice]}])
-        else:
-            self._send([])
+        if decision.blocked or self._terms.tells:  # before what was held: of that it comes early
+            ready.append(self._late_verdict(voice, decision, look))
+        while voice.held and voice.held[0].end - voice.track.cleared <= AHEAD:
+            ready.append(voice.held.popleft().chunk)
+        voice.ended = voice.finished and not voice.held
+        self._send(ready)
         self._advance(voice)
 
-    def _offsets(self, look: Look) -> Document:
-        """`check_offset`: no later annotation ends before it (spec §4.3)."""
+    def _late_verdict(self, voice: Voice, decision: Decision, look: Look) -> Document:
+        """Azure's chunk of annotations, but with a delta and an envelope, which clients need (spec §4.3)."""
         start = self._terms.prompt_size
-        return {"check_offset": start + look.end, "start_offset": start + look.start, "end_offset": start + look.end}
+        choice = self._terms.form.silence(voice.index)
+        choice["finish_reason"] = CONTENT_FILTER if decision.blocked and not voice.ended else None
+        choice[RESULTS] = decision.results
+        choice["content_filter_offsets"] = {
+            "check_offset": start + look.end,  # no later one ends before it
+            "start_offset": start + look.start,
+            "end_offset": start + look.end,
+        }
+        return {**self._envelope(), "choices": [choice]}

@@ -39,7 +39,7 @@ class Held(NamedTuple):
 
 
 class Voice:
-    __slots__ = ("blocked", "finished", "held", "index", "looking", "results", "timer", "track", "worst")
+    __slots__ = ("blocked", "ended", "finished", "held", "index", "looking", "results", "timer", "track", "worst")
 
     def __init__(self, index: int, track: Track, results: Results) -> None:
         self.index = index
@@ -49,6 +49,7 @@ class Voice:
         self.held: deque[Held] = deque()
         self.looking = False
         self.finished = False  # its finish reason has come from the upstream
+        self.ended = False  # … and has left
         self.blocked = False
         self.timer: asyncio.TimerHandle | None = None
 
