@@ -2,7 +2,7 @@
 # `make PYTHON=/path/to/python3.12 …` names the interpreter; otherwise the newest suitable one on PATH is taken.
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint check format bench bench-quick clean runtime FORCE
+.PHONY: help install serve test lint check format bench bench-quick bench-safety clean runtime FORCE
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -60,6 +60,10 @@ bench: .venv/.runtime ## every gateway that can be installed here, memory per st
 	@$(BIN)/python -m bench.streams
 	@$(BIN)/python -m bench.start
 	@$(BIN)/python -m bench.duel --all --rounds 3
+
+bench-safety: .venv/.everything ## figures of the evaluators: own held-out rows, and sets in ANTIPHON_SAFETY_DATA; minutes
+	@echo "bench-safety: what is found, what is flagged wrongly, what it costs"
+	@$(BIN)/python -m bench.safety
 
 clean: ## remove .venv, .tools, caches and bench/build
 	@echo "clean: .venv .tools caches bench/build"

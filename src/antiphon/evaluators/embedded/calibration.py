@@ -1,0 +1,59 @@
+"""From logits to what people read: a severity by three cut points, and a score from 0 to 1 that says the same.
+
+The score is .2 at the cut to low, .5 at the cut to medium (what the default policy filters) and .8 at the cut to high,
+linear between, and runs out exponentially on both sides, so it rises wherever the logit rises.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from antiphon.safety.verdict import Severity, Stage
+
+_LOW, _MEDIUM, _HIGH = 0.2, 0.5, 0.8
+_TAIL: Final = 1.5  # how many logits a tail takes to fall to 1/e
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Logits at which low, medium and high begin."""
+
+    low: float
+    medium: float
+    high: float
+
+    def score(self, logit: float) -> float:
+        if logit < self.low:
+            return _LOW * math.exp(max(logit - self.low, -700.0) / _TAIL)
+        if logit < self.medium:
+            return _LOW + (_MEDIUM - _LOW) * (logit - self.low) / (self.medium - self.low)
+        if logit < self.high:
+            return _MEDIUM + (_HIGH - _MEDIUM) * (logit - self.medium) / (self.high - self.medium)
+        return 1.0 - (1.0 - _HIGH) * math.exp((self.high - logit) / _TAIL)
+
+    def severity(self, logit: float) -> Severity:
+        return Severity((logit >= self.low) + (logit >= self.medium) + (logit >= self.high))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was chosen on development sets (training/calibrate.py)."""
+
+    cuts: Mapping[Stage, Sequence[Cuts]]  # for each label of the networks
+    heads: Mapping[str, Mapping[str, Any]]  # for each language: bias, n-gram lengths, cuts
+    sure: Sequence[float]  # logits of the small network under which a window is benign, for each label
+    crowd: float  # by how much the bar rises with the logarithm of the number of windows
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        cuts = {stage: [Cuts(*row) for row in stored["cuts"][stage.value]] for stage in Stage}
+        return cls(cuts, stored["heads"], stored["sure"], stored["crowd"])
+
+    def hate(self, language: str) -> Cuts:
+        return Cuts(*self.heads[language]["cuts"])

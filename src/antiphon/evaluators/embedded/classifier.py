@@ -1,0 +1,110 @@
+"""Classifier: texts in, verdicts out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from antiphon.evaluators.embedded.calibration import Calibration
+from antiphon.evaluators.embedded.cascade import Cascade
+from antiphon.evaluators.embedded.language import ENGLISH, HEADS, Gate, Parts
+from antiphon.evaluators.embedded.network import LABELS, Network
+from antiphon.evaluators.embedded.ngrams import Head, windows
+from antiphon.evaluators.embedded.normalise import Normaliser
+from antiphon.evaluators.embedded.phrases import said
+from antiphon.evaluators.embedded.wordpiece import WordPiece
+from antiphon.safety.verdict import CATEGORIES, SAFE, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
+
+WEIGHTS: Final = Path(__file__).parent.parent / "weights"
+_JAILBREAK: Final = LABELS.index("jailbreak")
+_HATE: Final = CATEGORIES.index("hate")
+_OUTRIGHT: Final = 0.6  # the score of what a phrase says
+_NO_SCORES: Final = (0.0,) * len(CATEGORIES)
+
+
+class Classifier:
+    """One text's verdict does not depend on the texts judged beside it. Not for use from two threads at once."""
+
+    def __init__(
+        self, normaliser: Normaliser, gate: Gate, cascade: Cascade, heads: dict[str, Head], calibration: Calibration
+    ) -> None:
+        self._normalise = normaliser
+        self._gate = gate
+        self._cascade = cascade
+        self._heads = heads
+        self._calibration = calibration
+
+    @classmethod
+    def load(cls, folder: Path = WEIGHTS) -> Classifier:
+        calibration = Calibration.load(folder / "calibration.json")
+        tokens = WordPiece.load(folder / "vocabulary.txt")
+        cascade = Cascade(tokens, Network(folder / "cnn.onnx"), Network(folder / "encoder.onnx"), calibration)
+        heads = {name: _head(folder, calibration, name) for name in HEADS}
+        return cls(Normaliser(tokens.ids), Gate.load(folder / "languages.npz"), cascade, heads, calibration)
+
+    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+        return [self._judge(text, stage) for text in texts]
+
+    def _judge(self, text: str, stage: Stage) -> Verdict:
+        parts = self._gate.split(self._normalise(text))
+        found = [self._part(name, part, stage) for name, part in parts.texts.items()]
+        if not found:
+            return _nothing(parts, stage)
+        return Verdict(
+            severities=tuple(max(column) for column in zip(*(v.severities or SAFE for v in found), strict=True)),
+            scores=tuple(max(column) for column in zip(*(v.scores or _NO_SCORES for v in found), strict=True)),
+            jailbreak=any(v.jailbreak for v in found) if stage is Stage.PROMPT else None,
+            jailbreak_score=max(v.jailbreak_score or 0.0 for v in found) if stage is Stage.PROMPT else None,
+        )
+
+    def _part(self, language: str, text: str, stage: Stage) -> Verdict:
+        return self._english(text, stage) if language == ENGLISH else self._other(language, text, stage)
+
+    def _english(self, text: str, stage: Stage) -> Verdict:
+        logits = self._cascade(text)
+        cuts = self._calibration.cuts[stage]
+        pairs = list(zip(cuts, logits, strict=True))
+        jailbreak_cuts, jailbreak_logit = pairs[_JAILBREAK]
+        prompt = stage is Stage.PROMPT
+        return Verdict(
+            severities=tuple(cut.severity(logit) for cut, logit in pairs[: len(CATEGORIES)]),
+            scores=tuple(cut.score(logit) for cut, logit in pairs[: len(CATEGORIES)]),
+            jailbreak=jailbreak_logit >= jailbreak_cuts.medium if prompt else None,
+            jailbreak_score=jailbreak_cuts.score(jailbreak_logit) if prompt else None,
+        )
+
+    def _other(self, language: str, text: str, stage: Stage) -> Verdict:
+        """Hate by the head of the language, the rest by what is said outright."""
+        pieces = windows(text)
+        bar = self._calibration.crowd * math.log(len(pieces))
+        logit = max(map(self._heads[language].logit, pieces)) - bar
+        cuts = self._calibration.hate(language)
+        outright = said(language, text)
+        severities = [Severity.MEDIUM if label in outright else Severity.SAFE for label in range(len(CATEGORIES))]
+        scores = [_OUTRIGHT if label in outright else 0.0 for label in range(len(CATEGORIES))]
+        severities[_HATE], scores[_HATE] = cuts.severity(logit), cuts.score(logit)
+        prompt, jailbreak = stage is Stage.PROMPT, _JAILBREAK in outright
+        return Verdict(
+            severities=tuple(severities),
+            scores=tuple(scores),
+            jailbreak=jailbreak if prompt else None,
+            jailbreak_score=_OUTRIGHT * jailbreak if prompt else None,
+        )
+
+
+def _head(folder: Path, calibration: Calibration, name: str) -> Head:
+    stored = calibration.heads[name]
+    return Head.load(folder / f"hate-{name}.npy", stored["bias"], stored["shortest"], stored["longest"])
+
+
+def _nothing(parts: Parts, stage: Stage) -> Verdict:
+    prompt = stage is Stage.PROMPT
+    return Verdict(
+        severities=SAFE,
+        scores=_NO_SCORES,
+        jailbreak=False if prompt else None,
+        jailbreak_score=0.0 if prompt else None,
+        error=UNSUPPORTED_LANGUAGE if parts.unread else None,
+    )

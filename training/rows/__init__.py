@@ -1,0 +1,17 @@
+"""Training rows of our own: hand-written sentences and templates, expanded with fixed seeds.
+
+`build()` gives rows like those of the data folder; every sixth template of a family is kept out of training and feeds
+the held-out sets of training/heldout instead, so that those sets share no template with the training rows.
+Some sentences are cruel or lewd on purpose: they are what the classifier has to recognise.
+"""
+
+from __future__ import annotations
+
+from training.rows import answers, jailbreak, prose, scary, technical
+from training.rows.grammar import Row
+
+
+def build(held_out: bool, goals: list[str], benign: list[str]) -> list[Row]:
+    families = (prose.rows, scary.rows, technical.rows, answers.rows)
+    rows = [row for family in families for row in family(held_out)]
+    return rows + jailbreak.rows(held_out, goals, benign)
