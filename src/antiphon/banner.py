@@ -10,6 +10,7 @@ import msgspec
 from antiphon import __version__
 from antiphon.engine.state import State
 from antiphon.settings import Settings
+from antiphon.settings.evaluators import in_force
 from antiphon.settings.model import RouteSettings, ServerSettings
 
 
@@ -20,6 +21,7 @@ def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str
     lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
     if engine is not None:
         lines.append(f"  {'engine':9}  {settings.engine.name}, {engine}")
+    lines.append(f"  {'safety':9}  {_safety(settings)}")
     for position, route in enumerate(settings.routes):
         lines.append(f"  {'routes' if position == 0 else '':9}  {_route(route)}")
     lines.append(f"  {'try':9}  {_curl(settings, sock)}")
@@ -30,6 +32,14 @@ def _how(settings: Settings, engine: State | None) -> str:
     if engine is None or engine.status == "ready" or not settings.rests_on_engine:
         return "is ready."
     return "is running, but cannot answer without its engine."
+
+
+def _safety(settings: Settings) -> str:
+    safety = settings.safety
+    if not safety.enabled:
+        return "off"
+    names = ", ".join(row.name for row in in_force(safety))
+    return f"{safety.preset or 'moderate'}{', annotates only' if safety.mode == 'annotate' else ''} (by {names})"
 
 
 def _where(server: ServerSettings, sock: socket.socket) -> str:
