@@ -11,6 +11,7 @@ from typing import Any
 
 from antiphon.chat.stamp import Document
 
+TOGETHER = 2000  # characters of a user's last messages that are read as one: they change with every turn
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -20,10 +21,13 @@ def prompt_texts(document: Document) -> list[str]:
     What a client wrote in several messages may only make sense together."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
-    asked = [text for text, message in zip(texts, messages, strict=True) if message["role"] == "user" and text]
-    if len(asked) > 1:
-        texts.append("\n".join(asked))
-    return [text for text in reversed(texts) if text.strip()]
+    return newest_first(texts, [message["role"] for message in messages])
+
+
+def newest_first(texts: list[str], roles: list[str]) -> list[str]:
+    asked = [text for text, role in zip(texts, roles, strict=True) if role == "user" and text]
+    both = ["\n".join(asked)[-TOGETHER:]] if len(asked) > 1 else []
+    return [text for text in (*both, *reversed(texts)) if text.strip()]
 
 
 def message_words(message: Document) -> Iterator[str]:

@@ -14,6 +14,7 @@ import msgspec
 
 from antiphon.chat.plain_answer import PlainAnswer
 from antiphon.chat.plain_request import PlainRequest
+from antiphon.chat.spoken import newest_first
 from antiphon.flow.chat_way import ChatTurn
 from antiphon.flow.express import Express
 from antiphon.flow.ports import Scope
@@ -134,8 +135,7 @@ def calm_of(boxed: Boxed) -> Calm:
 
 def texts_of(asked: PlainRequest) -> list[str]:
     """As `chat.spoken.prompt_texts` reads them."""
-    texts = [message.content for message in reversed(asked.messages)]
-    users = [message.content for message in asked.messages if message.role == "user" and message.content]
-    if len(users) > 1:
-        texts.insert(0, "\n".join(users))
-    return [text for text in texts if text.strip()]
+    messages = asked.messages
+    if len(messages) == 1:
+        return [messages[0].content] if messages[0].content.strip() else []
+    return newest_first([message.content for message in messages], [message.role for message in messages])

@@ -1,0 +1,77 @@
+"""What can be judged of a conversation and of an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from antiphon.chat.plain_request import read_plain
+from antiphon.chat.request import decode
+from antiphon.chat.spoken import TOGETHER, answer_text, delta_words, prompt_texts
+from antiphon.flow.express_judged import texts_of
+
+
+def user(text: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def test_the_newest_message_comes_first_and_empty_ones_not_at_all() -> None:
+    messages = [{"role": "system", "content": "S"}, user("A"), {"role": "assistant", "content": " "}]
+    assert prompt_texts({"messages": messages}) == ["A", "S"]
+
+
+def test_what_a_user_said_in_several_messages_is_read_together() -> None:
+    assert prompt_texts({"messages": [user("A"), user("B")]}) == ["A\nB", "B", "A"]
+    long = prompt_texts({"messages": [user("a" * 5000), user("B")]})
+    assert len(long[0]) == TOGETHER
+    assert long[0].endswith("a\nB")
+
+
+def test_parts_calls_reasoning_and_refusals() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": "b"}'}}
+    message = {"role": "assistant", "content": [{"type": "text", "text": "T"}, {"type": "refusal", "refusal": "R"}]}
+    custom = {"id": "2", "type": "custom", "custom": {"name": "g", "input": "I"}}
+    assert prompt_texts({"messages": [{**message, "tool_calls": [call, custom], "reasoning_content": "W"}]}) == [
+        'T\nR\nW\n{"a": "b"}\nI'
+    ]
+    picture = {"type": "image_url", "image_url": {"url": "https://x"}}
+    assert prompt_texts({"messages": [user([picture])]}) == []
+
+
+def test_an_answer_says_all_that_it_says() -> None:
+    message = {"content": "C", "refusal": "R", "reasoning": "W", "audio": {"transcript": "A"}}
+    function = {"function_call": {"name": "f", "arguments": "{}"}}
+    assert answer_text({**message, **function}) == "C\nR\nW\nA\n{}"
+
+
+@pytest.mark.parametrize(
+    ("delta", "words"),
+    [
+        ({"content": "x"}, [("content", "x")]),
+        ({"role": "assistant", "content": ""}, []),
+        ({"refusal": None, "reasoning_content": "w"}, [("reasoning_content", "w")]),
+        ({"tool_calls": [{"index": 1, "function": {"name": "f", "arguments": ""}}]}, [("call 1", "")]),
+        ({"tool_calls": [{"index": 0, "custom": {"input": "i"}}]}, [("call 0", "i")]),
+        ({"function_call": {"arguments": "a"}}, [("call", "a")]),
+        ({"audio": {"transcript": "t", "data": "x"}}, [("audio", "t")]),
+    ],
+)
+def test_what_a_delta_adds(delta: dict[str, Any], words: list[tuple[str, str]]) -> None:
+    assert list(delta_words(delta)) == words
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        b'[{"role":"user","content":"A"}]',
+        b'[{"role":"user","content":" "}]',
+        b'[{"role":"system","content":"S"},{"role":"user","content":"A"},{"role":"assistant","content":"B"},'
+        b'{"role":"user","content":"C"}]',
+    ],
+)
+def test_the_express_lane_reads_the_same(messages: bytes) -> None:
+    body = b'{"model":"m","messages":%b}' % messages
+    plain = read_plain(body)
+    assert plain is not None
+    assert texts_of(plain) == prompt_texts(decode(body))
