@@ -222,7 +222,7 @@ DOCUMENT_FAULTS = [
     ('[safety]\nmode = "x"\npreset = "x"\nthreshold = "safe"\nstream = "x"\non_failure = "x"\n', [
         "2: [safety]: 'mode' must be one of filter, annotate, not 'x'",
         "3: [safety]: 'preset' must be one of strict, enterprise, child_safe, moderate, minimal, "
-        "annotate_only, not 'x'",
+        "annotate-only, annotate_only, not 'x'",
         "4: [safety]: 'threshold' must be one of low, medium, high, off, not 'safe'",
         "5: [safety]: 'stream' must be one of hold, async, not 'x'",
         "6: [safety]: 'on_failure' must be one of open, closed, not 'x'",

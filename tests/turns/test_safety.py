@@ -181,6 +181,25 @@ async def test_a_harmless_answer_is_annotated_in_every_dialect(start: Start, dia
     assert answer["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": PROMPT}]
 
 
+async def test_the_express_lane_tells_the_same_as_the_whole_way(start: Start) -> None:
+    """`n` is not plain, so the second one takes the whole way."""
+    document = completion()
+    document["choices"][0]["logprobs"] = None
+    document["choices"][0]["message"].update(refusal=None, annotations=[])
+    document["usage"].update(
+        prompt_tokens_details={"cached_tokens": 0, "audio_tokens": 0},
+        completion_tokens_details=dict.fromkeys(
+            ("reasoning_tokens", "audio_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens"), 0
+        ),
+    )
+    judge = WordJudge()
+    running, _ = await start(*[json_answer(document)] * 2, judge=judge)
+    plain = await running.post()
+    assert plain.json == (await running.post(n=1)).json
+    assert plain.json["choices"][0]["content_filter_results"] == ANSWER
+    assert [stage for stage, _ in judge.asked] == [Stage.PROMPT, Stage.ANSWER] * 2
+
+
 async def test_annotations_are_a_switch_of_their_own_but_in_skytells(start: Start) -> None:
     answers = [json_answer(completion())] * 2 + [json_answer(completion("kill them"))]
     running, _ = await start(*answers, judge=WordJudge(), more="[safety]\nannotations = false")
@@ -375,7 +394,7 @@ async def test_a_language_that_nobody_reads_is_no_failure(start: Start) -> None:
         ('[safety]\npreset = "strict"', Severity.LOW, True),
         ('[safety]\npreset = "minimal"', Severity.MEDIUM, False),
         ('[safety]\npreset = "minimal"', Severity.HIGH, True),
-        ('[safety]\npreset = "annotate_only"', Severity.HIGH, False),
+        ('[safety]\npreset = "annotate-only"', Severity.HIGH, False),
         ('[safety]\nmode = "annotate"', Severity.HIGH, False),
         ('[safety]\nthreshold = "off"', Severity.HIGH, False),
         ('[safety.prompt]\nviolence = "high"', Severity.MEDIUM, False),

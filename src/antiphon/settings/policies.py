@@ -26,6 +26,7 @@ class Preset:
 
 
 MODERATE: Final = Preset("medium")
+ANNOTATE_ONLY: Final = Preset("medium", mode="annotate")
 # Skytells' templates (spec §4.1): its threshold `safe` would flag everything, and is taken as `low`.
 PRESETS: Final[Mapping[str, Preset]] = {
     "strict": Preset("low", detections="filter"),
@@ -33,7 +34,8 @@ PRESETS: Final[Mapping[str, Preset]] = {
     "child_safe": Preset("low"),
     "moderate": MODERATE,
     "minimal": Preset("high"),
-    "annotate_only": Preset("medium", mode="annotate"),
+    "annotate-only": ANNOTATE_ONLY,
+    "annotate_only": ANNOTATE_ONLY,  # as the others are spelled
 }
 
 

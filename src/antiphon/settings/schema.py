@@ -187,7 +187,7 @@ POLICY: dict[str, Node] = {
     "enabled": SWITCH,
     "annotations": SWITCH,
     "mode": MODE,
-    "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal", "annotate_only"),
+    "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal", "annotate-only", "annotate_only"),
     "threshold": THRESHOLD,
     "prompt": PROMPT,
     "answer": ANSWER,
