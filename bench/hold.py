@@ -1,0 +1,121 @@
+"""How long a streamed word is held back for its verdict: real evaluators, English prose at the pace of a usual model.
+
+usage: python -m bench.hold [--pace WORDS_PER_SECOND] [--streams N]
+
+One process sends the words and receives them again through the gateway, so that each word's delay is known exactly.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROSE = (
+    "The library opens at nine, and most mornings there is already a short line at the door. Inside, the reading room "
+    "smells of paper and floor polish. A teacher helps two students with an essay about rivers, while somebody at the "
+    "window sorts photographs of a garden. Outside, a bus stops, a dog waits for its owner, and the baker across the "
+    "street puts fresh bread on the shelf. In the afternoon the children come for the story hour, and it grows loud. "
+)
+WORDS = (PROSE * 2).split()
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+SETTINGS = """
+[server]
+listen = "127.0.0.1:0"
+access_log = "off"
+[[upstream]]
+name = "up"
+protocol = "openai"
+url = "http://127.0.0.1:{port}/v1"
+[[route]]
+model = "*"
+targets = [{{ upstream = "up" }}]
+[safety]
+{safety}
+"""
+MODES = {"off": "enabled = false", "hold": "", "async": 'stream = "async"'}
+
+
+def chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
+    envelope = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    return b"data: " + json.dumps(envelope).encode() + b"\n\n"
+
+
+async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pace: float) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(HEAD + chunk({"role": "assistant", "content": ""}))
+    for word in WORDS:
+        writer.write(chunk({"content": f"{word} "}))
+        SENT.setdefault(id(writer), []).append(time.perf_counter())
+        await asyncio.sleep(1 / pace)
+    writer.write(chunk({}, "stop") + b"data: [DONE]\n\n")
+    writer.close()
+
+
+SENT: dict[int, list[float]] = {}
+
+
+async def listen(port: int) -> list[float]:
+    """When each word came back."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": "Tell me more."}]})
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    writer.write((head + body).encode())
+    heard: list[float] = []
+    while b"[DONE]" not in (line := await reader.readline()):
+        if line.startswith(b"data: {") and b'"content":"' in line and b'"content":""' not in line:
+            heard.append(time.perf_counter())
+    writer.close()
+    return heard
+
+
+async def measure(mode: str, pace: float, streams: int) -> list[float]:
+    SENT.clear()
+    server = await asyncio.start_server(lambda r, w: speak(r, w, pace), "127.0.0.1", 0)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Path(folder, "antiphon.toml")
+        settings.write_text(SETTINGS.format(port=server.sockets[0].getsockname()[1], safety=MODES[mode]))
+        command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
+        gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            assert gateway.stdout is not None
+            port = next(int(found[1]) for line in gateway.stdout if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
+            await asyncio.sleep(2)
+            heard = []
+            for _ in range(streams):  # one after another: each word's sender is known
+                SENT.clear()
+                words = await listen(port)
+                [sent] = SENT.values()
+                heard += [(came - went) * 1000 for came, went in zip(words, sent, strict=True)]
+        finally:
+            gateway.terminate()
+            gateway.wait()
+    server.close()
+    return heard
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.hold", description="What holding back costs in time.")
+    parser.add_argument("--pace", type=float, default=50.0)
+    parser.add_argument("--streams", type=int, default=3)
+    options = parser.parse_args(arguments)
+    print(f"| {options.pace:g} words a second | first word ms | p50 ms | p95 ms | longest ms |\n|---|---|---|---|---|")
+    for mode in MODES:
+        lags = asyncio.run(measure(mode, options.pace, options.streams))
+        cuts = statistics.quantiles(lags, n=20)
+        print(
+            f"| {mode} | {lags[0]:.0f} | {statistics.median(lags):.0f} | {cuts[18]:.0f} | {max(lags):.0f} |", flush=True
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
