@@ -6,6 +6,7 @@ from typing import Any
 
 from antiphon.engine.compiler_client import Place
 from antiphon.engine.grammar import Grammars, SchemaFault
+from antiphon.engine.prompted import schema_in
 
 
 class Here:
@@ -19,4 +20,8 @@ class Here:
             raise place.refusal(str(fault)) from None
 
     async def rule_in(self, texts: list[str]) -> str | None:
-        return self._grammars.rule_in(texts)
+        schema = schema_in(texts)
+        try:
+            return None if schema is None else self._grammars.rule(schema, strict=False, is_object=True)
+        except SchemaFault:
+            return None

@@ -140,6 +140,12 @@ def test_logprobs_are_those_of_the_tokens_said(client: OpenAI) -> None:
     assert all(entry.top_logprobs == [] for entry in none)
 
 
+def test_logprobs_of_half_a_character_are_an_empty_list(client: OpenAI) -> None:
+    choice = ask(client, temperature=0, max_tokens=1, logprobs=True, logit_bias={"🦄": 100}).choices[0]
+    assert choice.message.content == ""
+    assert choice.logprobs.content == []
+
+
 def test_logprobs_in_a_stream_are_the_same(client: OpenAI) -> None:
     whole = ask(client, temperature=0, logprobs=True, top_logprobs=2).choices[0].logprobs.content
     streamed = []

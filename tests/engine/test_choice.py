@@ -45,3 +45,10 @@ async def test_a_call_that_does_not_fit_is_never_ended() -> None:
     await choice.say(Words('{"a": 1}'))
     with pytest.raises(AntiphonError):
         await choice.say(Words(', {"a": 2}'))
+
+
+async def test_logprobs_of_no_character_are_an_empty_list() -> None:
+    (_, last) = await TextChoice(0, None, weighs=True).end(CUT)
+    assert last["logprobs"] == {"content": [], "refusal": None}
+    (_, last) = await TextChoice(0, None).end(CUT)
+    assert last["logprobs"] is None

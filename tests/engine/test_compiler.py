@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,9 +13,10 @@ import pytest
 import pytest_asyncio
 
 from antiphon.engine.compiler import Answer
-from antiphon.engine.compiler_client import MOST_ASKING, MOST_REMEMBERED, Compiler, Place, Remembered
+from antiphon.engine.compiler_client import MOST_ASKING, Compiler, Place
 from antiphon.engine.grammar import START
 from antiphon.engine.narrow import SMALL
+from antiphon.engine.remembered import MOST_REMEMBERED, Remembered
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 from tests.support.engine import descendants
 
@@ -77,10 +79,23 @@ async def test_the_schemas_of_one_request_share_their_time(compiler: Compiler) -
     assert asyncio.get_running_loop().time() - began < 15
 
 
-async def test_a_schema_in_a_message_that_is_too_much_is_none(compiler: Compiler) -> None:
-    branches = ", ".join(f'{{"pattern": ".*a{n}.*"}}' for n in range(30))
-    text = f'{{"properties": {{"a": {{"type": "string", "allOf": [{branches}]}}}}, "required": ["a"]}}'
-    assert await compiler.reading().rule_in([text]) is None
+async def test_a_schema_in_a_message_that_is_too_much_is_none_and_costs_once(compiler: Compiler) -> None:
+    schema = json.dumps({"properties": {"a": hostile("a")}, "required": ["a"]})
+    assert await compiler.reading().rule_in([schema]) is None
+    began = asyncio.get_running_loop().time()
+    assert await compiler.reading().rule_in([f"Once more: {schema}"]) is None
+    assert asyncio.get_running_loop().time() - began < 0.5
+
+
+async def test_a_schema_in_a_message(compiler: Compiler) -> None:
+    rule = await compiler.reading().rule_in(["Nothing here.", f"JSON like {json.dumps(PLAIN)}, please."])
+    assert rule is not None
+    await compiler.check(START + rule, '{"a": 1}')
+    for text in ("Nothing", '{"properties": {"a": {"type": "banana"}}}', '{"properties": {"\\ud800": {"enum": []}}}'):
+        assert await compiler.reading().rule_in([text]) is None
+    huge = '{"properties": {"a": {"type": "integer", "maximum": ' + "9" * 30 + "}}}"
+    assert await compiler.reading().rule_in([huge]) is not None
+    assert await compiler.reading().rule_in([]) is None
 
 
 async def test_one_who_goes_away_leaves_the_others_in_step(compiler: Compiler) -> None:
@@ -136,15 +151,72 @@ async def test_the_last_look(compiler: Compiler) -> None:
 
 async def test_the_process_knows_no_secrets_and_is_bounded(compiler: Compiler) -> None:
     await compiler.reading().rule(PLAIN, PLACE)
-    environ, limits = child_facts()
-    assert b"PATH=" in environ
-    assert b"hidden" not in environ
-    (line,) = [line for line in limits.splitlines() if line.startswith("Max address space")]
-    assert "unlimited" not in line
+    facts = [child_facts(pid) for pid in processes()]
+    assert len(facts) == 2  # it and its copy
+    for environ, limits in facts:
+        assert b"PATH=" in environ
+        assert b"hidden" not in environ
+        (line,) = [line for line in limits.splitlines() if line.startswith("Max address space")]
+        assert "unlimited" not in line
 
 
-def child_facts() -> tuple[bytes, str]:
-    (child,) = [
-        pid for pid in descendants(os.getpid()) if b"engine.compiler" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    ]
-    return Path(f"/proc/{child}/environ").read_bytes(), Path(f"/proc/{child}/limits").read_text()
+async def test_all_processes_end_with_it(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    await compiler.close()
+    assert processes() == []
+
+
+def processes() -> list[int]:
+    return [pid for pid in descendants(os.getpid()) if b"engine.compiler" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+def child_facts(pid: int) -> tuple[bytes, str]:
+    return Path(f"/proc/{pid}/environ").read_bytes(), Path(f"/proc/{pid}/limits").read_text()
+
+
+# One client's schemas and another's
+
+
+def hostile(letter: str, title: str = "") -> dict[str, Any]:
+    return {"type": "string", "title": title, "allOf": [{"pattern": f".*{letter}{n}.*"} for n in range(30)]}
+
+
+async def timed(compiler: Compiler, schema: Any) -> float:
+    """Seconds until it is read or refused."""
+    began = asyncio.get_running_loop().time()
+    await asyncio.gather(compiler.reading().rule(schema, PLACE), return_exceptions=True)
+    return asyncio.get_running_loop().time() - began
+
+
+async def test_a_slow_schema_does_not_hold_up_the_others(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    attacks = [asyncio.create_task(timed(compiler, hostile(letter))) for letter in "abcd"]
+    rule = asyncio.create_task(compiler.reading().rule({"const": "innocent"}, PLACE))
+    done, _ = await asyncio.wait({rule}, timeout=4)  # half of it, but for a busy machine
+    assert done
+    assert max(await asyncio.gather(*attacks)) < 5
+
+
+async def test_the_same_slow_schema_costs_once(compiler: Compiler) -> None:
+    """At the same time and later, whatever it is called."""
+    await compiler.reading().rule(PLAIN, PLACE)
+    at_once = await asyncio.gather(*(timed(compiler, hostile("a", f"title {n}")) for n in range(8)))
+    assert max(at_once) < 3
+    assert await timed(compiler, hostile("a", "another")) < 0.3
+
+
+async def test_one_that_is_left_is_remembered(compiler: Compiler) -> None:
+    await compiler.reading().rule(PLAIN, PLACE)
+    task = asyncio.create_task(compiler.reading().rule(hostile("a"), PLACE))
+    await asyncio.wait({task}, timeout=0.1)
+    task.cancel()
+    await asyncio.wait({task, asyncio.create_task(timed(compiler, hostile("a")))})
+    assert await timed(compiler, hostile("a")) < 0.3
+
+
+async def test_a_refusal_for_lack_of_time_is_not_for_ever() -> None:
+    known = Remembered()
+    known.keep(b"a", Answer(fault="schema is too complex."), seconds=-1)
+    known.keep(b"b", Answer(fault="schema is too complex."), seconds=60)
+    assert known.find(b"a") is None
+    assert known.find(b"b") is not None

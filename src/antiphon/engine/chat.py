@@ -59,11 +59,12 @@ class ChatTurn:
         order = sampling(self._document, index)
         toolbox, tool = self._toolbox, await self._tool(native)
         if toolbox is None or tool is None:
-            if self._grammar is None:
-                return await self._speak(TextChoice(index, None), prompt, order, native)
-            order["grammar"] = self._grammar
-            check = partial(self._compiler.check, self._grammar)
-            return await self._speak(TextChoice(index, check), prompt, order, native)
+            check = None
+            if self._grammar is not None:
+                order["grammar"] = self._grammar
+                check = partial(self._compiler.check, self._grammar)
+            choice: Choice = TextChoice(index, check, weighs=self._document.get("logprobs") is True)
+            return await self._speak(choice, prompt, order, native)
         call = toolbox.order(tool, self._messages)
         prompt = await self._engine.template.plain(native, call.prompt)
         self._engine.check_length(len(prompt), param="messages", what="messages")

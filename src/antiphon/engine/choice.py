@@ -33,10 +33,11 @@ class TextChoice:
 
     over = False
 
-    def __init__(self, index: int, check: Check | None) -> None:
-        """`check`: where a grammar demands JSON."""
+    def __init__(self, index: int, check: Check | None, *, weighs: bool = False) -> None:
+        """`check`: where a grammar demands JSON. `weighs`: logprobs are asked for."""
         self._index = index
         self._check = check
+        self._weighs = weighs
         self._begun = False
         self._said: list[str] = []
 
@@ -48,7 +49,10 @@ class TextChoice:
     async def end(self, end: End) -> list[Document]:
         if self._check is not None and not end.cut and not end.word:
             await self._check("".join(self._said))
-        return [*self._begin(), _entry(self._index, {}, [], "length" if end.cut else "stop")]
+        last = _entry(self._index, {}, [], "length" if end.cut else "stop")
+        if self._weighs and not self._begun:  # no whole character came: a list of none, as it was asked for
+            last["logprobs"] = {"content": [], "refusal": None}
+        return [*self._begin(), last]
 
     def _begin(self) -> Iterator[Document]:
         if not self._begun:

@@ -1,13 +1,16 @@
-"""Schemas become grammars in a process of its own, `python -m antiphon.engine.compiler`, started by the host: a few
-lines of JSON can make that take minutes and gigabytes. Here memory is bounded, and the host bounds the time.
+"""Schemas become grammars in a process of its own, `python -m antiphon.engine.compiler ORDERS`, started by the host: a
+few lines of JSON can make that take minutes and gigabytes. Here memory is bounded, and time.
 
-Its orders come as the first frame on stdin, then one job after another; each is answered with one frame on stdout.
-A frame is a length of four bytes and JSON. It ends with its host.
+Its stdin is a socket that brings sockets. For each it forks: the copy has the vocabulary already, reads one job after
+another from its socket and answers each. A frame is a length of four bytes and JSON. All of it ends with the host.
 """
 
 from __future__ import annotations
 
+import os
 import resource
+import signal
+import socket
 import struct
 import sys
 from pathlib import Path
@@ -16,13 +19,16 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from antiphon.engine.grammar import Grammars, SchemaFault
+from antiphon.engine.lark import text_of
 from antiphon.engine.matching import Matching
 from antiphon.engine.mortal import end_with_the_host
 from antiphon.engine.narrow import Bounds
+from antiphon.engine.prompted import schema_in
 from antiphon.engine.vocabulary import read_vocabulary
 
 MOST_MEMORY: Final = 1 << 30  # bytes above what it starts with
 MOST_KEPT: Final = 300 << 20
+MOST_SECONDS: Final = 2.0  # for one job
 LENGTH: Final = struct.Struct(">I")
 
 
@@ -53,34 +59,56 @@ Job = RuleJob | FindJob | CheckJob
 
 class Answer(msgspec.Struct, frozen=True):
     rule: str | None = None
+    found: str | None = None  # a schema, as JSON
     fault: str | None = None
     fits: bool = False
-    is_last: bool = False  # memory was needed that stays with the process: another one is better for the next job
+    pid: int = 0  # of the copy, told once: when it is ready
+    is_last: bool = False  # memory was needed that stays with the process: another copy is better for the next job
 
 
 def main() -> None:
     end_with_the_host()
-    frame = read_frame(sys.stdin.buffer)
-    if frame is None:
-        return
-    orders = msgspec.json.decode(frame, type=Orders)
+    orders = msgspec.json.decode(sys.argv[1], type=Orders)
     grammars = Grammars(orders.bounds, Matching(read_vocabulary(orders.model)))
     bound_memory()
-    write_frame(sys.stdout.buffer, Answer())  # ready
-    while (frame := read_frame(sys.stdin.buffer)) is not None:
-        told = answer(grammars, msgspec.json.decode(frame, type=Job))
-        write_frame(sys.stdout.buffer, msgspec.structs.replace(told, is_last=memory(1) > MOST_KEPT))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
+    control = socket.socket(fileno=sys.stdin.fileno())
+    while fds := socket.recv_fds(control, 1, 1)[1]:
+        with socket.socket(fileno=fds[0]) as given:
+            if os.fork() == 0:
+                control.close()
+                work(grammars, given)
+                os._exit(0)
+
+
+def work(grammars: Grammars, given: socket.socket) -> None:
+    end_with_the_host()
+    with given.makefile("rb") as jobs, given.makefile("wb") as answers:
+        write_frame(answers, Answer(pid=os.getpid()))
+        while (frame := read_frame(jobs)) is not None:
+            signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)  # its signal ends the process, whatever that is doing
+            told = answer(grammars, msgspec.json.decode(frame, type=Job))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            write_frame(answers, msgspec.structs.replace(told, is_last=memory(1) > MOST_KEPT))
 
 
 def answer(grammars: Grammars, job: Job) -> Answer:
     if isinstance(job, CheckJob):
         return Answer(fits=grammars.accepts(job.grammar, job.text))
     if isinstance(job, FindJob):
-        return Answer(rule=grammars.rule_in(job.texts))
+        return find(job.texts)
     try:
         return Answer(rule=grammars.rule(job.schema, strict=job.strict, is_object=job.is_object))
     except SchemaFault as fault:
         return Answer(fault=str(fault))
+
+
+def find(texts: list[str]) -> Answer:
+    try:
+        schema = schema_in(texts)
+        return Answer(found=None if schema is None else text_of(schema))
+    except (ValueError, OverflowError, RecursionError):
+        return Answer()  # Python's JSON holds more than ours: half of a character, numbers of any length
 
 
 def bound_memory() -> None:

@@ -46,6 +46,27 @@ def exact(value: Any) -> Decimal:
     return Decimal(repr(value)) + 0  # -0.0 is 0, here and below
 
 
+def some_of(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Some numbers for a schema that none of our digits fits: its own bounds, and what lies between or beyond them."""
+    lower = [exact(schema[key]) for key in ("minimum", "exclusiveMinimum") if key in schema]
+    upper = [exact(schema[key]) for key in ("maximum", "exclusiveMaximum") if key in schema]
+    least = max(lower) if lower else 2 * min(upper)
+    most = min(upper) if upper else 2 * least
+    is_whole = schema["type"] == "integer"
+    step = 1 if is_whole else 0
+    tried = (least, least + step, (least + most) / 2, most - step, most)
+    listed = [int(value) if value == int(value) else float(value) for value in tried if not is_whole or value % 1 == 0]
+    fitting = [value for value in dict.fromkeys(listed) if fits(Decimal(repr(value)), schema)]
+    return {"enum": [value if abs(value) < 2**63 else float(value) for value in fitting]} if fitting else None
+
+
+def fits(value: Decimal, schema: dict[str, Any]) -> bool:
+    least, most = (exact(schema[key]) if key in schema else value for key in ("minimum", "maximum"))
+    above = "exclusiveMinimum" not in schema or value > exact(schema["exclusiveMinimum"])
+    below = "exclusiveMaximum" not in schema or value < exact(schema["exclusiveMaximum"])
+    return least <= value <= most and above and below
+
+
 def terminals(bounds: Range, name: str) -> list[str]:
     """Lines of a grammar that define the terminal `name`, of fitted bounds with something between them."""
     lines = []

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.engine.joins import Wide
 from antiphon.engine.lark import json_rule, rule_of
+from antiphon.engine.loose import loosely
 from antiphon.engine.matching import Matching
-from antiphon.engine.narrow import NAME, SMALL, Bounds, Schema, Wide, narrow
-from antiphon.engine.prompted import schema_in
-from antiphon.engine.readable import closed, fault_of, mixes_patterns, readable, worded
+from antiphon.engine.narrow import NAME, SMALL, Bounds, Schema, narrow
+from antiphon.engine.readable import closed, fault_of, mixes_patterns, readable
 from antiphon.engine.sizes import size_fault
+from antiphon.engine.wording import is_malformed, worded
 
 HEAD: Final = "%llguidance {}\n"
 START: Final = HEAD + "start: "
@@ -49,7 +51,11 @@ class Grammars:
         if "oneOf" in fault and not strict:
             sound["x-guidance"] = {"coerce_one_of": True}
             fault = fault_of(sound)
+        if is_malformed(fault):
+            raise SchemaFault(worded(fault))
         rule = self._narrowed(sound, is_sound=not fault)
+        if rule is None and not fault:
+            rule = self._loose(sound)
         if rule is None:
             rule = json_rule(closed(sound))
             fault = fault or (MIXED if mixes_patterns(sound) else self._matching.fault(START + rule))
@@ -58,14 +64,6 @@ class Grammars:
         if is_object and self._matching.beginnings(START + rule) != b"{":
             raise SchemaFault(NO_OBJECT)
         return rule
-
-    def rule_in(self, texts: list[str]) -> str | None:
-        """Of the schema that a conversation spells. Prose that only looks like a schema is no fault."""
-        schema = schema_in(texts)
-        try:
-            return None if schema is None else self.rule(schema, strict=False, is_object=True)
-        except SchemaFault:
-            return None
 
     def accepts(self, grammar: str, text: str) -> bool:
         return self._matching.accepts(grammar, text)
@@ -76,6 +74,12 @@ class Grammars:
         except Wide:
             return None
         return None if self._matching.fault(START + rule) else rule
+
+    def _loose(self, sound: Schema) -> str | None:
+        loose = loosely(sound, self._bounds)
+        rule = json_rule(closed(loose))
+        fault = loose == sound or mixes_patterns(sound) or fault_of(loose) or self._matching.fault(START + rule)
+        return None if fault else rule
 
 
 def any_object(bounds: Bounds) -> Schema:

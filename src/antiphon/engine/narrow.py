@@ -13,18 +13,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import unquote
 
-from antiphon.engine.decimals import fitted, range_of
+from antiphon.engine.decimals import fitted, range_of, some_of
+from antiphon.engine.joins import KEYWORDS, MEANING, Wide, join
 from antiphon.engine.multiples import multiples
+from antiphon.engine.pointers import pointed
 from antiphon.engine.readable import UNHELD, fault_of
+from antiphon.engine.runs import shortened
 
 Schema = dict[str, Any]
 
 MOST_ASKED_TEXT: Final = 2000  # characters of a string whose schema says how many
 MOST_NODES: Final = 5000
 MOST_OPTIONAL: Final = 200  # properties; after each of them LLGuidance looks at all that may follow, 2,000 at most
-LARGEST: Final = 10**15  # beyond 2**53 a JSON number is not exact for every reader
+LARGEST: Final = 10**15 - 1  # beyond 2**53 a JSON number is not exact for every reader
 
 # How a free text begins. After a quote that it did not expect, as before an order's number, a small model goes on with
 # what ends things, or with a dot; a path may begin with one.
@@ -35,25 +37,16 @@ NAME: Final = r"^[A-Za-z][A-Za-z0-9_ -]{0,23}$"  # of a key that the schema leav
 
 # Formats whose grammar is looser than what parsers take (a year 0000, a 61st second), or has no end.
 LABEL: Final = "[A-Za-z0-9]{1,16}"
+DATE: Final = "([0-9]{1,3}Y([0-9]{1,2}M([0-9]{1,2}D)?)?|[0-9]{1,2}M([0-9]{1,2}D)?|[0-9]{1,3}D)"
+TIME: Final = "T([0-9]{1,2}H([0-9]{1,2}M([0-9]{1,2}S)?)?|[0-9]{1,2}M([0-9]{1,2}S)?|[0-9]{1,4}S)"
 FORMS: Final[Mapping[str, str]] = {
     "email": rf"^{LABEL}([._+-]{LABEL}){{0,2}}@{LABEL}(-{LABEL})?(\.[a-z]{{2,12}}){{1,2}}$",
     "hostname": rf"^{LABEL}([.-]{LABEL}){{0,4}}$",
     "date": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}$",
     "date-time": r"^(19|20)[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
+    "duration": rf"^P({DATE}({TIME})?|{TIME}|[0-9]{{1,3}}W)$",
     "time": r"^[0-9]{2}:[0-9]{2}:[0-5][0-9](Z|[+-][0-9]{2}:[0-9]{2})$",
 }
-
-KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
-    "object": frozenset(
-        {"properties", "required", "additionalProperties", "patternProperties", "minProperties", "maxProperties"}
-    ),
-    "array": frozenset({"items", "prefixItems", "additionalItems", "minItems", "maxItems"}),
-    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
-    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
-}
-ITEMS: Final = frozenset({"items", "prefixItems", "additionalItems"})
-COMBINERS: Final = frozenset({"anyOf", "oneOf", "allOf", "$ref", "enum", "const", "type"})
-MEANING: Final = COMBINERS.union(*KEYWORDS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +60,11 @@ class Bounds:
     beginning: str | None
 
     @property
+    def word(self) -> int:
+        """Characters of what has no spaces."""
+        return self.text // 6
+
+    @property
     def free_text(self) -> Schema:
         text = {"type": "string", "maxLength": self.text}
         return {**text, "pattern": self.beginning} if self.beginning else text
@@ -78,10 +76,6 @@ class Bounds:
 
 SMALL: Final = Bounds(text=240, items=5, keys=6, descent=2, beginning=BEGINNING)  # for a model of 135M parameters
 LARGE: Final = Bounds(text=4000, items=100, keys=40, descent=6, beginning=None)  # for one that knows when it is done
-
-
-class Wide(Exception):
-    """This schema cannot be made smaller with safety."""
 
 
 def narrow(schema: Schema, bounds: Bounds, *, is_sound: bool = True) -> Schema:
@@ -147,21 +141,18 @@ class Narrowing:
     # References and merges
 
     def target(self, schema: Schema) -> Any:
-        """What a local reference points to: `#`, or a pointer from the root."""
-        pointer = unquote(schema["$ref"])  # it is the fragment of a URI (RFC 6901 §6)
-        is_alone = (MEANING | UNHELD) & schema.keys() == {"$ref"}
-        if not is_alone or not re.match("#(/|$)", pointer):
+        """What a reference that stands alone points to, within this schema."""
+        if (MEANING | UNHELD) & schema.keys() != {"$ref"}:
             raise Wide
-        found: Any = self.root
-        for step in pointer[2:].split("/") if len(pointer) > 1 else ():
-            found = found[int(step) if type(found) is list else step.replace("~1", "/").replace("~0", "~")]
-        return found
+        return pointed(self.root, schema["$ref"])
 
     def reference(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
         pointer = schema["$ref"]
         if within.count(pointer) > self.bounds.descent:
             return None
-        return self.value(self.target(schema), (*within, pointer))
+        beside = {key: value for key, value in schema.items() if key in MEANING and key != "$ref"}
+        found = self.target({"$ref": pointer})
+        return self.value({"allOf": [found, beside]} if beside else found, (*within, pointer))
 
     def joined(self, schema: Schema, word: str, branch: Any) -> Any:
         """One branch of a union with what stands beside the union."""
@@ -181,25 +172,9 @@ class Narrowing:
                 raise Wide
             if len(members) == 1:
                 return member
-            self.join(whole, self.merged(member) if "allOf" in member else member)
+            self.nodes += 1
+            join(whole, self.merged(member) if "allOf" in member else member)
         return whole
-
-    def join(self, whole: Schema, member: Schema) -> None:
-        self.nodes += 1
-        for key in MEANING & member.keys():
-            value = member[key]
-            if key == "properties":
-                known = whole.setdefault("properties", {})
-                if any(known.get(name, inner) != inner for name, inner in value.items()):
-                    raise Wide
-                whole["properties"] = {**known, **value}
-            elif key == "required":
-                whole["required"] = [*whole.get("required", ()), *value]
-            elif key == "additionalProperties":
-                if value is not True:  # what it closes, the others open
-                    raise Wide
-            elif (key in ITEMS and ITEMS & whole.keys()) or whole.setdefault(key, value) != value:
-                raise Wide  # "all items" of one member are not "the further items" of another
 
     # Objects and arrays
 
@@ -229,13 +204,16 @@ class Narrowing:
             fields = {name: inner for name, inner in fields.items() if name in required}
         return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
-    def dictionary(self, schema: Schema, patterns: Schema | None, others: Any, within: tuple[str, ...]) -> Schema:
+    def dictionary(
+        self, schema: Schema, patterns: Schema | None, others: Any, within: tuple[str, ...]
+    ) -> Schema | None:
         named = {pattern: self.value(each, within) for pattern, each in (patterns or {NAME: others}).items()}
         narrowed: Schema = {"type": "object", "additionalProperties": False}
         narrowed["patternProperties"] = {pattern: inner for pattern, inner in named.items() if inner is not None}
         narrowed["minProperties"] = schema.get("minProperties", 0)
         narrowed["maxProperties"] = bounded(schema, "minProperties", "maxProperties", self.bounds.keys)
-        return narrowed
+        most = narrowed["maxProperties"] if narrowed["patternProperties"] else 0
+        return narrowed if narrowed["minProperties"] <= most else None
 
     def array(self, schema: Schema, within: tuple[str, ...]) -> Schema | None:
         items = schema.get("items", True)
@@ -267,6 +245,9 @@ def text(schema: Schema, bounds: Bounds) -> Schema:
         narrowed["pattern"] = bounds.beginning
     elif own.get("format") in FORMS and "pattern" not in own:
         narrowed = {**own, "pattern": FORMS[own["format"]]}
+    elif "pattern" in own:
+        short = {**narrowed, "pattern": shortened(own["pattern"], bounds.word)}
+        narrowed = narrowed if fault_of(short) else short
     return own if fault_of(narrowed) else narrowed
 
 
@@ -274,13 +255,15 @@ def number(schema: Schema, kind: str) -> Schema | None:
     own: Schema = {"type": kind} | {key: value for key, value in schema.items() if key in KEYWORDS["number"]}
     if "multipleOf" in own:
         return multiples(own)
+    if fitted(range_of(own)).empty:
+        return some_of(own)
     if kind == "integer":
-        if not {"minimum", "exclusiveMinimum"} & own.keys():
+        if range_of(own).least < -LARGEST or not {"minimum", "exclusiveMinimum"} & own.keys():
+            own.pop("exclusiveMinimum", None)
             own["minimum"] = -LARGEST
-        if not {"maximum", "exclusiveMaximum"} & own.keys():
+        if range_of(own).most > LARGEST or not {"maximum", "exclusiveMaximum"} & own.keys():
+            own.pop("exclusiveMaximum", None)
             own["maximum"] = LARGEST
-    elif fitted(range_of(own)).empty:
-        raise Wide  # none of few digits
     return own
 
 

@@ -6,17 +6,19 @@ LLGuidance names it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
-import msgspec
 from llguidance import LLMatcher
 
-from antiphon.chat.checks import listed
 from antiphon.engine.lark import text_of
-from antiphon.engine.matching import TOO_COMPLEX, first_line
+from antiphon.engine.matching import first_line
+from antiphon.engine.pointers import pointed
+from antiphon.engine.wording import looked_around
 
 Schema = dict[str, Any]
 
@@ -27,22 +29,12 @@ URI: Final = (
     r"^https?://[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?(\.[a-z][a-z0-9-]{0,20}[a-z0-9]){1,3}(:[1-9][0-9]{1,3})?"
     r"(/[A-Za-z0-9._~-]{0,40}){0,6}(\?[A-Za-z0-9._~=&-]{1,80})?$"
 )
-REFERENCE: Final = re.compile("(Pointer|Resource|Anchor) '([^']*)' ")
 ANNOTATIONS: Final = frozenset(
     {"$schema", "$comment", "x-guidance", "title", "description", "default", "examples", "deprecated", "readOnly"}
 )
 FINEST: Final = 1e-6
-# What LLGuidance says of a grammar that is too much for it.
-OVERSTRAINED: Final = (
-    "max is",
-    "too many",
-    "too big",
-    "too large",
-    "fuel",
-    "Unable to determine",
-    "lexer error",
-    "limit",
-)
+MOST_STEPS: Final = 8  # from one reference to the next
+LONGEST_NAME: Final = 24  # of a key that may have any
 MAPS: Final = ("properties", "patternProperties", "$defs", "definitions")
 LISTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 ONES: Final = ("items", "additionalProperties", "additionalItems")
@@ -67,33 +59,49 @@ UNHELD: Final = frozenset(
 )
 
 
-def readable(schema: Any, *, strict: bool) -> Any:
+def bare(schema: Any) -> Any:
+    """Without what is only said about it: two schemas that differ in a title are the same."""
+    try:
+        return mapped(schema, bare)
+    except RecursionError:
+        return schema  # which is refused for its depth
+
+
+def mapped(schema: Any, change: Callable[[Any], Any]) -> Any:
+    """Its meaning, with the schemas in it changed."""
     if type(schema) is not dict:
         return schema
     plain = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
-    for key in ("anyOf", "oneOf"):
-        if type(plain.get(key)) is list:
-            plain[key] = [branch for branch in plain[key] if not looks_around(branch)] or plain[key]
     for key in MAPS:
         if type(plain.get(key)) is dict:
-            plain[key] = {name: readable(inner, strict=strict) for name, inner in plain[key].items()}
-    for key in LISTS:
+            plain[key] = {name: change(inner) for name, inner in plain[key].items()}
+    for key in (*LISTS, *ONES):
         if type(plain.get(key)) is list:
-            plain[key] = [readable(inner, strict=strict) for inner in plain[key]]
-    for key in ONES:
-        if type(plain.get(key)) is list:
-            plain[key] = [readable(inner, strict=strict) for inner in plain[key]]
-        elif key in plain:
-            plain[key] = readable(plain[key], strict=strict)
-    reword(plain, strict)
+            plain[key] = [change(inner) for inner in plain[key]]
+        elif key in plain and key in ONES:
+            plain[key] = change(plain[key])
     return plain
 
 
-def reword(schema: Schema, strict: bool) -> None:
+def readable(schema: Any, *, strict: bool, root: Any = None) -> Any:
+    """`root`: the schema that it stands in."""
+    if type(schema) is not dict:
+        return schema
+    chosen = dict(schema)
+    for key in ("anyOf", "oneOf"):
+        if type(chosen.get(key)) is list:
+            chosen[key] = [branch for branch in chosen[key] if not looks_around(branch)] or chosen[key]
+    root = schema if root is None else root
+    plain: Schema = mapped(chosen, partial(readable, strict=strict, root=root))
+    reword(plain, strict, root)
+    return plain
+
+
+def reword(schema: Schema, strict: bool, root: Any) -> None:
     reword_format(schema, strict)
     if type(schema.get("$ref")) is str:
         schema["$ref"] = unquote(schema["$ref"])  # it is the fragment of a URI (RFC 6901 §6)
-    reword_names(schema)
+    reword_names(schema, root)
     reword_patterns(schema)
     if schema.get("uniqueItems") is False or (schema.get("uniqueItems") is True and schema.get("maxItems") == 1):
         del schema["uniqueItems"]
@@ -117,21 +125,44 @@ def reword_format(schema: Schema, strict: bool) -> None:
         schema.pop("format", None)
 
 
-def reword_names(schema: Schema) -> None:
-    """`propertyNames` as pydantic writes it for dict[Literal[…], …] and dict[constr(pattern=…), …]."""
-    names = schema.get("propertyNames")
+def reword_names(schema: Schema, root: Any) -> None:
+    """`propertyNames` as pydantic writes it for dict[Literal[…], …], dict[Color, …] and dict[constr(…), …]."""
+    names = referred(schema.get("propertyNames"), root)
     if type(names) is not dict or "properties" in schema or "patternProperties" in schema:
         return
     others = schema.get("additionalProperties", True)
     known = names.get("enum", [names["const"]] if "const" in names else None)
     if type(known) is list and all(type(name) is str for name in known):
         schema["properties"] = dict.fromkeys(known, others)
-    elif type(names.get("pattern")) is str and not names.keys() & {"minLength", "maxLength", "format"}:
-        schema["patternProperties"] = {names["pattern"]: others}
+    elif (pattern := pattern_of(names)) is not None:
+        schema["patternProperties"] = {pattern: others}
     else:
         return
     schema["additionalProperties"] = False
     del schema["propertyNames"]
+
+
+def referred(schema: Any, root: Any) -> Any:
+    """What it says, or what that says which it refers to, and nothing else does it say."""
+    for _ in range(MOST_STEPS):
+        if type(schema) is not dict or schema.keys() - ANNOTATIONS != {"$ref"}:
+            return schema
+        try:
+            schema = pointed(root, schema["$ref"])
+        except (LookupError, TypeError, ValueError):
+            return schema
+    return schema
+
+
+def pattern_of(names: Schema) -> str | None:
+    """Of keys that fit it, where one can be told."""
+    words = names.keys() & {"pattern", "minLength", "maxLength", "format", "anyOf", "oneOf", "allOf", "$ref", "not"}
+    if words == {"pattern"} and type(names["pattern"]) is str:
+        return str(names["pattern"])
+    least, most = names.get("minLength", 0), names.get("maxLength", math.inf)
+    if not words or words - {"minLength", "maxLength"} or type(least) is not int or type(most) not in (int, float):
+        return None
+    return f"^[A-Za-z0-9_-]{{{least},{min(most, max(least, LONGEST_NAME))}}}$"
 
 
 def reword_patterns(schema: Schema) -> None:
@@ -172,7 +203,7 @@ def looks_around(schema: Any) -> bool:
     if type(pattern) is not str:
         return False
     fault = LLMatcher.validate_grammar(LLMatcher.grammar_from_regex(pattern))
-    return "look-around" in fault or "backreferences" in fault
+    return looked_around(fault)
 
 
 def fault_of(schema: Schema) -> str:
@@ -193,26 +224,3 @@ def closed(schema: Any) -> Any:
             if type(plain.get(word)) in (int, float) and own not in plain:
                 plain[own] = plain.pop(word) + step
     return plain
-
-
-def worded(fault: str) -> str:
-    """LLGuidance's complaint, where it speaks of itself."""
-    if fault.startswith("Unimplemented keys: "):
-        keys = msgspec.json.decode(fault.removeprefix("Unimplemented keys: "))
-        return f"{listed(tuple(keys))} {'is' if len(keys) == 1 else 'are'} not permitted."
-    if fault.startswith("oneOf constraints"):
-        return "'oneOf' is not permitted where its schemas overlap. Use 'anyOf'."
-    if fault.startswith(("NoExtensionBias", "Failed to generate regex for")):
-        return "no value can fit it."
-    if any(word in fault for word in OVERSTRAINED):
-        return TOO_COMPLEX
-    found = REFERENCE.match(fault)
-    if found is None:
-        return fault
-    # Not the whole path: it may look like an address, and addresses are taken out of messages.
-    place = found.group(2).rpartition("/")[2]
-    return (
-        f"'$ref' leads nowhere: there is no '{place}'."
-        if found.group(1) != "Resource"
-        else f"'$ref' leads to another document ('{place}'), which is not permitted."
-    )
