@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.chat.plain_request import read_plain
 from antiphon.chat.request import decode
-from antiphon.chat.spoken import TOGETHER, answer_text, delta_words, prompt_texts
+from antiphon.chat.spoken import TOGETHER, answer_text, delta_words, prompt_texts, readings
 from antiphon.flow.express_judged import texts_of
 
 
@@ -43,6 +43,30 @@ def test_an_answer_says_all_that_it_says() -> None:
     message = {"content": "C", "refusal": "R", "reasoning": "W", "audio": {"transcript": "A"}}
     function = {"function_call": {"name": "f", "arguments": "{}"}}
     assert answer_text({**message, **function}) == "C\nR\nW\nA\n{}"
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("plain", "plain"),
+        (r'{"t":"a\nzork"}', '{"t":"a\nzork"}'),
+        (r"\u006bi\u006Cl", "kill"),
+        (r"\ud83d\ude00 \u6740", "😀 杀"),
+        (r"{\"a\": \"\\u006bill\"}", '{"a": "kill"}'),
+        ("C:\\users", "C:\\users"),
+        ("half \\u00", "half \\u00"),
+    ],
+)
+def test_escapes_are_read(text: str, last: str) -> None:
+    found = readings(text)
+    assert found[0] == text
+    assert found[-1] == last
+
+
+def test_reasoning_in_vendors_shapes() -> None:
+    details = [{"type": "reasoning.text", "text": "W"}, {"summary": [{"text": "S"}]}]
+    assert "W" in answer_text({"content": "C", "reasoning_details": details})
+    assert "S" in dict(delta_words({"reasoning_details": details}))["reasoning_details"]
 
 
 @pytest.mark.parametrize(

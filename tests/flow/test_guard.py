@@ -20,12 +20,12 @@ from antiphon.flow.guarded import GuardedRelay
 from antiphon.flow.ports import Document, Flow, Scope
 from antiphon.flow.relay import Ready
 from antiphon.safety.policy import Hold, Policy, Results, Side
-from antiphon.safety.verdict import NOTHING, Stage
+from antiphon.safety.verdict import SAFE, Stage, Verdict
 from tests.chat.machine import chunk, machine, request
 from tests.support.judge import WordJudge
 
 SIDE = Side(Stage.ANSWER)
-CALM = Side(Stage.PROMPT).decide(NOTHING).results
+CALM = Side(Stage.PROMPT).decide(Verdict(severities=SAFE)).results
 
 
 class Hearing:
@@ -211,6 +211,46 @@ async def test_text_leaves_after_its_time_though_nothing_follows() -> None:
             break
     assert client.text() == "Hello"
     relay.close()
+
+
+@pytest.mark.parametrize("before", range(12))
+async def test_time_does_not_cut_what_is_said_within_half_of_it(before: int) -> None:
+    """An upstream that is slow enough for the time to be over again and again, wherever in the phrase that happens."""
+    client = Hearing()
+    relay = guarded(client, WordJudge(), hold=Hold(64, 400))
+    loop = asyncio.get_running_loop()
+    begin = loop.time()
+    for place, piece in enumerate(["so "] * before + ["ki", "ll", " th", "em"] + [" all"] * 12):
+        feed(relay, {"content": piece})
+        await asyncio.sleep(max(0.0, begin + (place + 1) * 0.04 - loop.time()))
+    feed(relay, finish="stop")
+    relay.events([b"[DONE]"], 0)
+    await asyncio.wait_for(asyncio.shield(relay.finished), 5)
+    assert client.finishes() == ["content_filter"]
+    assert client.text() in [("so " * count) for count in range(before + 1)]
+
+
+async def test_no_text_waits_for_longer_than_it_may() -> None:
+    client = Hearing()
+    relay = guarded(client, WordJudge(), hold=Hold(64, 200))
+    loop = asyncio.get_running_loop()
+    sent: list[float] = []
+    waited: list[float] = []
+
+    def write(frames: bytes) -> None:
+        first, new = len(waited), frames.count(b'"content":"x"')
+        waited.extend([loop.time() - began for began in sent[first : first + new]])
+
+    relay._write = client.write = write  # type: ignore[method-assign]
+    for _ in range(40):
+        sent.append(loop.time())
+        feed(relay, {"content": "x"})
+        await asyncio.sleep(0.02)
+    feed(relay, finish="stop")
+    relay.events([b"[DONE]"], 0)
+    await relay.finished
+    assert len(waited) == 40
+    assert max(waited) < 0.2 + 0.1  # and what a busy machine adds
 
 
 async def test_a_failure_of_the_upstream_comes_after_what_was_held() -> None:

@@ -8,6 +8,7 @@ from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import ALL, moderation_part, moderation_result
 from antiphon.safety.policy import Grade, Mode, Side
 from antiphon.safety.verdict import (
+    CALM,
     FAILED,
     FAILURE,
     NOTHING,
@@ -97,7 +98,15 @@ def test_an_upstreams_objects_are_not_edited() -> None:
 
 def test_an_upstreams_failure_is_told_though_ours_worked() -> None:
     own = {"error": {"code": "content_filter_error", "message": "x"}}
-    assert merged(own, Side(Stage.ANSWER).decide(NOTHING).results)["error"] == own["error"]
+    assert merged(own, Side(Stage.ANSWER).decide(CALM).results)["error"] == own["error"]
+
+
+def test_what_nobody_has_judged_is_not_called_safe() -> None:
+    """A word list has no opinion on violence."""
+    results = Side(Stage.ANSWER, closed=True).decide(Verdict(lists=()))
+    assert not results.blocked
+    assert "violence" not in results.results
+    assert results.results["error"]["code"] == FAILED
 
 
 @pytest.mark.parametrize("own", [None, [], "x", 3, {"hate": "x"}])

@@ -6,12 +6,17 @@ answer: content, refusal, reasoning, the arguments of calls, and what was said a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from antiphon.chat.stamp import Document
 
 TOGETHER = 2000  # characters of a user's last messages that are read as one: they change with every turn
+DEEPEST = 4
+ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
+SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " ", "u": "\\u"}
+THOUGHTS = ("reasoning_details", "thinking", "thoughts")  # OpenRouter's and others' ways to spell reasoning
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -30,15 +35,36 @@ def newest_first(texts: list[str], roles: list[str]) -> list[str]:
     return [text for text in (*both, *reversed(texts)) if text.strip()]
 
 
+def readings(text: str) -> list[str]:
+    """A text as it stands and, where it is or quotes JSON, as it is meant: `\\u006bill` is a word like any other."""
+    found = [text]
+    while "\\" in found[-1] and len(found) < DEEPEST:
+        plain = ESCAPE.sub(_unescaped, found[-1])
+        if plain == found[-1]:
+            break
+        found.append(plain)
+    return found
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[1] is None:
+        return SHORT.get(escape[2], escape[2])
+    units = bytes.fromhex(escape[1].replace("\\u", ""))
+    return units.decode("utf-16-be", "replace")
+
+
 def message_words(message: Document) -> Iterator[str]:
     for key in TEXTS:
         yield from _parts(message.get(key))
+    for key in THOUGHTS:
+        yield from _strings(message.get(key))
     yield from call_words(message)
 
 
 def answer_text(message: Document) -> str:
     """All that a whole answer says."""
     said = [words for key in TEXTS for words in _parts(message.get(key))]
+    said += (words for key in THOUGHTS for words in _strings(message.get(key)))
     audio = message.get("audio")
     if isinstance(audio, dict):
         said += _parts(audio.get("transcript"))
@@ -51,6 +77,9 @@ def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
         words = delta.get(key)
         if words and type(words) is str:
             yield key, words
+    for key in THOUGHTS:
+        if key in delta:
+            yield key, "".join(_strings(delta[key]))
     audio = delta.get("audio")
     if isinstance(audio, dict) and type(audio.get("transcript")) is str:
         yield "audio", audio["transcript"]
@@ -79,6 +108,15 @@ def _function(function: Document) -> Iterator[str]:
         words = function.get(key)
         if words and type(words) is str:
             yield words
+
+
+def _strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """All that stands in what vendors shape as they like."""
+    if type(value) is str:
+        yield value
+    elif depth < DEEPEST and isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner, depth + 1)
 
 
 def _parts(content: Any) -> Iterator[str]:

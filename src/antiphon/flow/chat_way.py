@@ -91,9 +91,10 @@ def _silence(index: int) -> Document:
 
 
 def _blank(choice: Document) -> None:
-    """Whatever else the message has may say it again."""
-    choice["message"] = {"role": "assistant", "content": None, "refusal": None}
-    choice["logprobs"] = None
+    """Whatever else the choice has may say it again."""
+    index = choice["index"]
+    choice.clear()
+    choice.update(index=index, message={"role": "assistant", "content": None, "refusal": None}, logprobs=None)
 
 
 FORM: Final = Form(

@@ -14,13 +14,13 @@ import msgspec
 
 from antiphon.chat.plain_answer import PlainAnswer
 from antiphon.chat.plain_request import PlainRequest
-from antiphon.chat.spoken import newest_first
+from antiphon.chat.spoken import newest_first, readings
 from antiphon.flow.chat_way import ChatTurn
 from antiphon.flow.express import Express
 from antiphon.flow.ports import Scope
 from antiphon.safety.annotation import merged_prompts
 from antiphon.safety.policy import Policy
-from antiphon.safety.verdict import NOTHING, Stage, Verdict
+from antiphon.safety.verdict import CALM, Stage, Verdict
 
 CHOICES: Final = (b'"choices":[{', b'"choices": [{')
 OWN: Final = b"_filter_results"  # an upstream's own: they are to be merged
@@ -81,7 +81,7 @@ class JudgedExpress(Express):
                 self._gather().whole(body, 0)
 
         said = plain.choices[0].message.content
-        self.gateway.judge.ask(Stage.ANSWER, (said,), self._scope()).add_done_callback(heard)
+        self.gateway.judge.ask(Stage.ANSWER, readings(said), self._scope()).add_done_callback(heard)
 
     def _annotated(self, body: bytes) -> bytes | None:
         """None: it is not plain where they stand."""
@@ -102,8 +102,8 @@ class JudgedExpress(Express):
         if self.call is not None:
             assert self.policy is not None
             turn.policy = self.policy
-            turn.prompt_verdict = NOTHING
-            turn.prompt_results = self.policy.prompt.decide(NOTHING).results
+            turn.prompt_verdict = CALM
+            turn.prompt_results = self.policy.prompt.decide(CALM).results
         return turn
 
     def _scope(self) -> Scope:
@@ -128,14 +128,13 @@ class Boxed:
 @lru_cache(maxsize=1024)
 def calm_of(boxed: Boxed) -> Calm:
     policy = boxed.policy
-    prompt = msgspec.json.encode(merged_prompts(None, policy.prompt.decide(NOTHING).results))
-    answer = msgspec.json.encode(policy.answer.decide(NOTHING).results)
+    prompt = msgspec.json.encode(merged_prompts(None, policy.prompt.decide(CALM).results))
+    answer = msgspec.json.encode(policy.answer.decide(CALM).results)
     return Calm(b'{"prompt_filter_results":%b,' % prompt, b'"content_filter_results":%b,' % answer)
 
 
 def texts_of(asked: PlainRequest) -> list[str]:
-    """As `chat.spoken.prompt_texts` reads them."""
+    """As the whole way reads them."""
     messages = asked.messages
-    if len(messages) == 1:
-        return [messages[0].content] if messages[0].content.strip() else []
-    return newest_first([message.content for message in messages], [message.role for message in messages])
+    texts = newest_first([message.content for message in messages], [message.role for message in messages])
+    return [reading for text in texts for reading in readings(text)]

@@ -15,14 +15,16 @@ from typing import Final
 
 import msgspec
 
+from antiphon.chat.spoken import readings
 from antiphon.flow.ports import Document, Judge, Scope
 from antiphon.flow.voice import CONTENT_FILTER, Form, Held, Passing, Voice
 from antiphon.safety.annotation import merged
 from antiphon.safety.policy import Decision, Policy, Results
 from antiphon.safety.track import Look, Track
-from antiphon.safety.verdict import NOTHING, Stage, Verdict
+from antiphon.safety.verdict import CALM, Stage, Verdict
 
 RESULTS: Final = "content_filter_results"
+SOON: Final = 0.002  # seconds by which a timer may be early
 MOST_HELD: Final = 256 * 1024  # characters of a choice
 WATCHED: Final = 32  # tokens between two looks of the asynchronous mode
 AHEAD: Final = 256  # characters that its text may be ahead of its verdict
@@ -49,7 +51,8 @@ class Guard:
         self._emit = emit
         self._reach = terms.judge.reach(terms.scope)
         self._loop = asyncio.get_running_loop()
-        self._calm = self._side.decide(NOTHING).results
+        self._half = terms.policy.hold.ms / 2000  # seconds
+        self._calm = self._side.decide(CALM).results
         self._voices: dict[int, Voice] = {}
         self._after: list[Document] = []  # chunks without choices, which come last
         self._ending = False
@@ -168,7 +171,8 @@ class Guard:
         voice.stop()
         look = voice.track.look(whole=whole)
         voice.looking = True
-        asked = self._terms.judge.ask(Stage.ANSWER, (look.text,), self._terms.scope)
+        voice.looked = self._loop.time()
+        asked = self._terms.judge.ask(Stage.ANSWER, readings(look.text), self._terms.scope)
         asked.add_done_callback(partial(self._judged, voice, look))
 
     def _judged(self, voice: Voice, look: Look, asked: asyncio.Future[Verdict]) -> None:
@@ -191,7 +195,7 @@ class Guard:
     def _clear(self, voice: Voice, look: Look, results: Results) -> None:
         voice.results = results
         voice.track.clear(look)
-        self._let_go(voice, voice.track.cleared)
+        self._let_go(voice, max(voice.track.cleared, self._aged(voice, look.end)))
         self._advance(voice)
 
     def _let_go(self, voice: Voice, cleared: int, out: list[Passing] | None = None) -> None:
@@ -230,20 +234,29 @@ class Guard:
 
     # Time
 
+    # Text that comes slowly is looked at every half of `hold.ms`, and leaves with the first look that is half of `hold.ms`
+    # later than it: so it waits for `hold.ms` at most, and was seen with all that was said in the half after it. Were all
+    # of it let go at once, a word would be cut in two wherever the time happens to be over.
+
     def _set_timer(self, voice: Voice) -> None:
         if voice.timer is None and voice.held:
-            due = voice.held[0].since + self._terms.policy.hold.ms / 1000
+            due = max(voice.held[0].since, voice.looked if voice.track.unseen else 0.0) + self._half
             voice.timer = self._loop.call_at(due, self._late, voice)
 
     def _late(self, voice: Voice) -> None:
-        """The oldest of it was held for as long as it may be."""
         voice.timer = None
         if voice.looking or voice.blocked:
             return  # the verdict lets it go
         if voice.track.unseen:
-            self._look(voice, whole=True)
+            self._look(voice, whole=False)
         else:
-            self._let_go(voice, voice.track.size)
+            self._let_go(voice, self._aged(voice, voice.track.asked))
+            self._set_timer(voice)
+
+    def _aged(self, voice: Voice, seen: int) -> int:
+        """How far the text that was `seen` has waited for long enough."""
+        before = self._loop.time() - self._half + SOON
+        return max((held.end for held in voice.held if held.since <= before and held.end <= seen), default=0)
 
 
 def read_frame(frame: bytes) -> Document:
@@ -306,7 +319,7 @@ class Watch(Guard):
         if voice.finished or self._ending or voice.held or voice.track.due:
             self._look(voice, whole=True)
         elif voice.timer is None:
-            voice.timer = self._loop.call_later(self._terms.policy.hold.ms / 1000, self._late, voice)
+            voice.timer = self._loop.call_later(2 * self._half, self._late, voice)
 
     def _late(self, voice: Voice) -> None:
         voice.timer = None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from antiphon.chat.completion import Conformed
+from antiphon.chat.spoken import readings
 from antiphon.errors import AntiphonError, BlockedError, OverloadError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.guard import RESULTS, Terms
@@ -19,7 +20,7 @@ from antiphon.flow.voice import CONTENT_FILTER, Form
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Decision, Policy
-from antiphon.safety.verdict import NOTHING, Stage, Verdict
+from antiphon.safety.verdict import CALM, Stage, Verdict
 
 BLOCKED: Final = (
     "The response was filtered due to the prompt triggering the content management policy of this server. "
@@ -41,9 +42,9 @@ def ask(turn: AnyTurn, gateway: Gateway, form: Form | None) -> Asked | None:
     texts = form.prompt(turn.request.document)
     if not texts:
         nothing: Asked = asyncio.get_running_loop().create_future()
-        nothing.set_result(NOTHING)
+        nothing.set_result(CALM)
         return nothing
-    return gateway.judge.ask(Stage.PROMPT, texts, scope(turn))
+    return gateway.judge.ask(Stage.PROMPT, [reading for text in texts for reading in readings(text)], scope(turn))
 
 
 async def weigh(turn: AnyTurn, asked: Asked) -> None:
@@ -82,9 +83,9 @@ async def judge_answer(turn: AnyTurn, gateway: Gateway, form: Form, document: Do
         return
     choices = document["choices"]
     texts = [form.text(choice) for choice in choices]
-    asked = [gateway.judge.ask(Stage.ANSWER, (text,), scope(turn)) if text else None for text in texts]
+    asked = [gateway.judge.ask(Stage.ANSWER, readings(text), scope(turn)) if text else None for text in texts]
     for choice, future in zip(choices, asked, strict=True):
-        verdict = NOTHING if future is None else await future
+        verdict = CALM if future is None else await future
         turn.answer_verdicts.append(verdict)
         decision = policy.answer.decide(verdict)
         turn.answer_results[choice["index"]] = decision.results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.chat.prompt_request import PromptRequest
+from antiphon.chat.spoken import readings
 from antiphon.errors import OverloadError, RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Scope
@@ -13,9 +14,10 @@ from antiphon.flow.turn import Turn
 from antiphon.flow.way import Work
 from antiphon.safety.moderation import MODEL, moderation_result
 from antiphon.safety.policy import Side
-from antiphon.safety.verdict import FAILED, Stage
+from antiphon.safety.verdict import FAILED, Stage, Verdict
 
 ModerationTurn = Turn[PromptRequest]
+TOGETHER: Final = 64  # texts that are asked about at once
 OFF: Final = "The evaluators of this server are switched off."
 UNJUDGED: Final = "The input could not be evaluated. Please try again."
 
@@ -26,8 +28,11 @@ async def _moderate(turn: ModerationTurn, gateway: Gateway) -> int:
     policy = gateway.policies.find("", turn.key)
     side = policy.prompt if policy is not None else Side(Stage.PROMPT)
     scope = Scope(None, turn.key)
-    asked = [gateway.judge.ask(Stage.PROMPT, [text], scope) for text in texts_of(turn.request.document)]
-    verdicts = [await future for future in asked]
+    texts = texts_of(turn.request.document)
+    verdicts: list[Verdict] = []
+    for start in range(0, len(texts), TOGETHER):
+        some = [gateway.judge.ask(Stage.PROMPT, readings(text), scope) for text in texts[start : start + TOGETHER]]
+        verdicts += [await future for future in some]
     if any(verdict.error == FAILED for verdict in verdicts):
         raise OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
     results = [moderation_result(verdict, side) for verdict in verdicts]

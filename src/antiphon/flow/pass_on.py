@@ -104,7 +104,9 @@ def _send(turn: PromptTurn, upstream: Upstream, attempt: Attempt, receiver: Rela
 
 
 def _blank(choice: Document) -> None:
-    choice.update(text="", logprobs=None)
+    index = choice["index"]
+    choice.clear()
+    choice.update(text_answer.empty_choice(index))
 
 
 FORM: Final = Form(

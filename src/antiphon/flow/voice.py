@@ -39,7 +39,19 @@ class Held(NamedTuple):
 
 
 class Voice:
-    __slots__ = ("blocked", "ended", "finished", "held", "index", "looking", "results", "timer", "track", "worst")
+    __slots__ = (
+        "blocked",
+        "ended",
+        "finished",
+        "held",
+        "index",
+        "looked",
+        "looking",
+        "results",
+        "timer",
+        "track",
+        "worst",
+    )
 
     def __init__(self, index: int, track: Track, results: Results) -> None:
         self.index = index
@@ -48,6 +60,7 @@ class Voice:
         self.worst: Verdict = NOTHING
         self.held: deque[Held] = deque()
         self.looking = False
+        self.looked = 0.0  # when it was last looked at
         self.finished = False  # its finish reason has come from the upstream
         self.ended = False  # … and has left
         self.blocked = False

@@ -78,8 +78,7 @@ class Side:
     def decide(self, verdict: Verdict) -> Decision:
         results: Results = {}
         blocked = False
-        severities = verdict.severities or (Severity.SAFE,) * len(CATEGORIES)
-        for name, grade, severity in zip(CATEGORIES, self.grades, severities, strict=True):
+        for name, grade, severity in zip(CATEGORIES, self.grades, verdict.severities or (), strict=False):
             if grade.threshold is not None:
                 filtered = grade.filters(severity)
                 results[name] = {"filtered": filtered, "severity": WORDS[severity]}
@@ -92,8 +91,11 @@ class Side:
         if verdict.lists:
             results[LISTS] = self._lists(verdict.lists)
             blocked |= results[LISTS]["filtered"]
-        if verdict.error is not None:
-            results["error"] = {"code": verdict.error, "message": ERRORS[verdict.error]}
+        error = verdict.error
+        if error is None and verdict.severities is None and any(grade.threshold is not None for grade in self.grades):
+            error = FAILED  # whoever judges has no word on them: "safe" would be made up
+        if error is not None:
+            results["error"] = {"code": error, "message": ERRORS[error]}
         unjudged = self.closed and verdict.error == FAILED and not blocked
         return Decision(results, blocked or unjudged, unjudged)
 

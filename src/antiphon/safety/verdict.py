@@ -66,20 +66,16 @@ class Verdict:
 
     @property
     def calm(self) -> bool:
-        """Nothing was found, and everything was judged."""
-        return not (
-            self.error
-            or self.jailbreak
-            or self.lists
-            or self.protected_code
-            or self.protected_text
-            or (self.severities and any(self.severities))
+        """Nothing was found, and the categories were judged."""
+        return self.severities == SAFE and not (
+            self.error or self.jailbreak or self.lists or self.protected_code or self.protected_text
         )
 
 
 T = TypeVar("T", Severity, float)
 
 NOTHING: Final = Verdict()
+CALM: Final = Verdict(severities=SAFE)
 FAILURE: Final = Verdict(error=FAILED)
 
 

@@ -58,7 +58,7 @@ def policies(settings: Settings) -> Policies:
 
 def resolve(layers: Layers, lists: Mapping[str, Mode]) -> Policy | None:
     """None: safety is off there."""
-    if not _first(layers, lambda layer: layer.enabled, True):
+    if not layers[-1].enabled or not _is_on(layers):
         return None
     return Policy(
         prompt=_side(Stage.PROMPT, layers, lists),
@@ -72,6 +72,14 @@ def resolve(layers: Layers, lists: Mapping[str, Mode]) -> Policy | None:
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
     )
+
+
+def _is_on(layers: Layers) -> bool:
+    """Who says anything of safety, and not that it is off, wants it."""
+    for layer in layers[:-1]:
+        if layer.enabled is not None or layer != PolicySettings():
+            return layer.enabled is not False
+    return True
 
 
 def _side(stage: Stage, layers: Layers, lists: Mapping[str, Mode]) -> Side:
