@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PROSE = (
@@ -77,29 +79,35 @@ async def listen(port: int) -> list[float]:
     return heard
 
 
-async def measure(mode: str, pace: float, streams: int) -> list[float]:
-    SENT.clear()
-    server = await asyncio.start_server(lambda r, w: speak(r, w, pace), "127.0.0.1", 0)
+@contextmanager
+def gateway(upstream: int, mode: str) -> Iterator[int]:
+    """-> its port"""
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder, "antiphon.toml")
-        settings.write_text(SETTINGS.format(port=server.sockets[0].getsockname()[1], safety=MODES[mode]))
+        settings.write_text(SETTINGS.format(port=upstream, safety=MODES[mode]))
         command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
-        gateway = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
-            assert gateway.stdout is not None
-            port = next(int(found[1]) for line in gateway.stdout if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
-            await asyncio.sleep(2)
-            heard = []
-            for _ in range(streams):  # one after another: each word's sender is known
-                SENT.clear()
-                words = await listen(port)
-                [sent] = SENT.values()
-                heard += [(came - went) * 1000 for came, went in zip(words, sent, strict=True)]
+            assert process.stdout is not None
+            yield next(int(found[1]) for line in process.stdout if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
         finally:
-            gateway.terminate()
-            gateway.wait()
+            process.terminate()
+            process.wait()
+
+
+async def measure(mode: str, pace: float, streams: int) -> list[float]:
+    """Each word's delay in ms. One stream after another, so that its sender is known."""
+    server = await asyncio.start_server(lambda r, w: speak(r, w, pace), "127.0.0.1", 0)
+    lags: list[float] = []
+    with gateway(server.sockets[0].getsockname()[1], mode) as port:
+        await asyncio.sleep(2)  # the evaluators load
+        for _ in range(streams):
+            SENT.clear()
+            heard = await listen(port)
+            [sent] = SENT.values()
+            lags += [(came - went) * 1000 for came, went in zip(heard, sent, strict=True)]
     server.close()
-    return heard
+    return lags
 
 
 def main(arguments: list[str]) -> int:

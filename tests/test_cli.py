@@ -178,3 +178,36 @@ def test_serve_runs_until_it_is_interrupted_and_leaves_quietly(monkeypatch: pyte
             process.kill()
     assert process.returncode in (0, 130)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("arguments", [[], [""], [" \n\t"], ["", " "], ["-f", "empty.txt"], ["-f", "blank.txt"]])
+def test_judge_without_a_text(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty.txt").write_text("")
+    (folder / "blank.txt").write_text("\n  \n")
+    assert main(["judge", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("antiphon: nothing to judge: ")
+
+
+def test_judge_says_why_a_file_cannot_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "latin.txt").write_bytes(b"\xe9")
+    for name, why in (("none.txt", "No such file or directory"), ("latin.txt", "it is not UTF-8 text")):
+        assert main(["judge", "-f", name]) == 1
+        assert capsys.readouterr().err == f"antiphon: {name}: {why}\n"
+
+
+def test_judge_prints_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "a\x1b[31m\x07 red\u202e text\udcff"]) == 0
+    assert "\na\ufffd[31m\ufffd red\ufffd text\ufffd " in capsys.readouterr().out
+
+
+def test_judge_ends_quietly_when_nobody_reads_on(folder: Path) -> None:
+    (folder / "lines.txt").write_text("".join(f"line {number}\n" for number in range(200)))
+    command = [sys.executable, "-m", "antiphon", "judge", "-f", "lines.txt"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 141

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from antiphon.evaluators.protected.index import PACKAGED
 from antiphon.settings import Settings, SettingsError, load
 from antiphon.settings.evaluators import DEFAULT, in_force
 from antiphon.upstreams.catalog import CATALOG
@@ -48,7 +50,7 @@ def test_with_rows_exactly_these_are(tmp_path: Path) -> None:
 
 def test_every_key(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("word\n")
-    (tmp_path / "a.index").write_bytes(b"")
+    shutil.copy(PACKAGED, tmp_path / "a.index")
     rows = (
         row("rules", 'name = "r"', 'words = ["x"]', "patterns = ['a\\d']", 'file = "list.txt"', 'mode = "annotate"')
         + row("protected", 'index = ["a.index"]', 'stages = ["answer"]', 'routes = ["m"]', 'keys = ["app"]')
@@ -143,3 +145,43 @@ def test_a_list_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) -> No
     (fault,) = refused.value.faults
     assert fault.where.endswith(f":{FIRST + 1}")
     assert "list.txt, line 3: " in fault.message
+
+
+def test_each_wrong_line_of_a_list_is_a_fault_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("/(/\nfine\n/[/\n")
+    with pytest.raises(SettingsError) as refused:
+        read(tmp_path, row("rules", 'file = "list.txt"'))
+    first, second = refused.value.faults
+    assert first.where == second.where
+    assert first.where.endswith(f":{FIRST + 1}")
+    assert "list.txt, line 1: " in first.message
+    assert "list.txt, line 3: " in second.message
+
+
+def test_an_index_that_is_none_is_a_fault(tmp_path: Path) -> None:
+    shutil.copy(PACKAGED, tmp_path / "good.index")
+    (tmp_path / "bad.index").write_bytes(b"no index")
+    (tmp_path / "empty.index").write_bytes(b"")
+    (tmp_path / "short.index").write_bytes(PACKAGED.read_bytes()[:1000])
+    names = '"good.index", "bad.index", "empty.index", "short.index"'
+    with pytest.raises(SettingsError) as refused:
+        read(tmp_path, row("protected", f"index = [{names}]"))
+    assert [fault.where.rpartition(":")[2] for fault in refused.value.faults] == [str(FIRST + 1)] * 3
+    bad, empty, short = (fault.message for fault in refused.value.faults)
+    assert f"'evaluator[0].index[1]' is no index: {tmp_path}/bad.index: this is not an Antiphon index" in bad
+    assert "empty.index: this is not an Antiphon index" in empty
+    assert "short.index: the file is damaged: it has 1000 bytes" in short
+
+
+def test_other_faults_hide_no_pattern_and_no_index(tmp_path: Path) -> None:
+    (tmp_path / "bad.index").write_bytes(b"no index")
+    rows = (
+        row("embedded", "timeout = -1")
+        + row("rules", "patterns = ['x', 'x', '(', 7]", 'mode = "loud"')
+        + row("protected", 'index = ["none", "bad.index"]')
+    )
+    with pytest.raises(SettingsError) as refused:
+        read(tmp_path, rows)
+    told = [fault.message for fault in refused.value.faults]
+    for words in ("timeout", "patterns[2]' is no pattern", "mode", "index[0]' refers", "index[1]' is no index"):
+        assert any(words in message for message in told), words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ import pytest
 
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.orders import ALONE, KEPT, Orders, read
+from antiphon.evaluators.protected.index import PACKAGED
 from antiphon.safety.verdict import FAILURE, NOTHING, Severity, Stage
 from tests.support.process import Process, gone, serving, until
 from tests.support.raw import call
@@ -163,10 +165,13 @@ async def test_it_does_not_run_where_nobody_needs_it(tmp_path: Path, safety: str
 
 
 async def test_a_part_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
-    (tmp_path / "broken.idx").write_bytes(b"no index")
+    shutil.copy(PACKAGED, tmp_path / "broken.idx")  # whole when the settings are read, broken when it is loaded again
     rows = '[[safety.evaluator]]\nkind = "embedded"\n[[safety.evaluator]]\nkind = "protected"\nindex = ["broken.idx"]'
     async with serving(tmp_path, SETTINGS + rows) as gateway:
         await gateway.ready()
+        (tmp_path / "new.idx").write_bytes(b"no index")
+        (tmp_path / "new.idx").rename(tmp_path / "broken.idx")
+        os.kill(evaluator(gateway), signal.SIGKILL)
         assert await gateway.said("antiphon: The evaluator 'protected' cannot be loaded: ")
         client = EvaluatorClient(orders_of(evaluator(gateway)).socket, 20.0, lambda line: None)
         client.start()

@@ -88,9 +88,7 @@ def test_they_stand_on_every_choice_of_every_chunk(
     assert completion["choices"][0]["content_filter_results"] == {**SIX, "error": ERROR}
 
 
-def test_strict_drops_other_vendors_categories(
-    render: Callable[..., Document], bare_completion: Document
-) -> None:
+def test_strict_drops_other_vendors_categories(render: Callable[..., Document], bare_completion: Document) -> None:
     own = {**deepcopy(SIX), "profanity": {"detected": True, "filtered": True}}
     bare_completion["choices"][0]["content_filter_results"] = own
     written = render("skytells", bare_completion, strict=True)

@@ -72,6 +72,21 @@ async def test_silence_is_a_failure_within_the_time_limit(path: Path, said: list
         await client.close()
 
 
+async def test_a_longer_text_has_more_time(path: Path, said: list[str]) -> None:
+    """Else whoever writes enough would not be judged at all."""
+    plain = Plain()
+    plain.hold()
+    async with evaluating(path, {"plain": Part(plain)}):
+        client = EvaluatorClient(str(path), 0.1, said.append)
+        client.start()
+        long = client.ask(Stage.PROMPT, ["long " * 200_000 + "violence"], PARTS)
+        assert await client.ask(Stage.PROMPT, ["short"], PARTS) == FAILURE
+        assert not long.done()
+        plain.release()
+        assert await long == VIOLENT
+        await client.close()
+
+
 async def test_a_process_that_goes_fails_what_waits_and_its_successor_answers(
     client: EvaluatorClient, path: Path
 ) -> None:
@@ -119,6 +134,15 @@ async def test_what_waits_is_bounded(client: EvaluatorClient, path: Path, said: 
         assert HARMLESS in verdicts  # those that the process took; the others it was too busy for
         assert said.count("the evaluator process is overloaded") == 1
         assert await client.ask(Stage.PROMPT, ["x"], PARTS) == HARMLESS
+
+
+async def test_thousands_of_texts_asked_for_in_slices(client: EvaluatorClient, path: Path) -> None:
+    """As /v1/moderations does: it takes 2,048 inputs, more than may wait here or there."""
+    async with evaluating(path, {"plain": Part(Plain())}):
+        for start in range(0, 2048, 64):
+            texts = [f"violence {number}" for number in range(start, start + 64)]
+            verdicts = await asyncio.gather(*(client.ask(Stage.PROMPT, [text], PARTS) for text in texts))
+            assert verdicts == [VIOLENT] * 64
 
 
 async def test_a_text_too_long_for_a_frame_is_a_failure_at_once(client: EvaluatorClient, path: Path) -> None:

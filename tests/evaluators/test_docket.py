@@ -104,6 +104,33 @@ async def test_a_long_question_does_not_keep_short_ones_waiting(desk: Desk, plai
     await long
 
 
+async def test_between_two_pieces_of_a_long_text_short_ones_have_their_turn(plain: Plain) -> None:
+    desk = Desk(plain, piece=room.BATCH_CHARACTERS)
+    plain.hold()
+    long = desk.ask("".join(chr(0x4E00 + number % 5000) for number in range(5 * room.BATCH_CHARACTERS)))
+    await begun(plain)
+    shorts = [desk.ask(f"short {number}") for number in range(3)]
+    plain.release()
+    await asyncio.gather(*shorts)
+    assert plain.batches[:2] == [1, 3]  # not with the next long piece, for which they would have to wait
+    assert not long.done()
+    await long
+    desk.docket.close()
+
+
+async def test_short_questions_do_not_keep_a_long_one_waiting_for_ever(plain: Plain) -> None:
+    desk = Desk(plain, piece=room.BATCH_CHARACTERS)
+    plain.hold()
+    long = desk.ask("".join(chr(0x4E00 + number) for number in range(2 * room.BATCH_CHARACTERS - OVERLAP)))
+    await begun(plain)
+    shorts = [desk.ask(f"short {number}") for number in range(room.BATCH_PIECES * (room.MOST_PASSED + 3))]
+    plain.release()
+    await long
+    assert plain.batches[: room.MOST_PASSED + 2] == [1, *[room.BATCH_PIECES] * room.MOST_PASSED, 1]
+    await asyncio.gather(*shorts)
+    desk.docket.close()
+
+
 async def test_beyond_the_bound_the_answer_is_overloaded_at_once(desk: Desk, plain: Plain) -> None:
     plain.hold()
     waiting = [desk.ask(f"text {number}") for number in range(room.MOST_WAITING)]

@@ -88,7 +88,10 @@ def test_a_lists_mode() -> None:
 
 
 def test_an_upstreams_objects_are_not_edited() -> None:
-    own = {"hate": {"filtered": False, "severity": "low"}, "error": {"code": "", "message": ""}}
+    own: dict[str, dict[str, object]] = {
+        "hate": {"filtered": False, "severity": "low"},
+        "error": {"code": "", "message": ""},
+    }
     before = {key: dict(value) for key, value in own.items()}
     both = merged(own, Side(Stage.ANSWER).decide(HATE).results)
     assert own == before

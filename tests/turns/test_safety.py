@@ -493,7 +493,11 @@ async def test_moderation_may_ask_for_a_block(start: Start) -> None:
     more = '[safety]\nmode = "annotate"'
     running, _ = await start(said("kill them"), judge=WordJudge(), more=more)
     assert (await running.post(messages=ASK, moderation={"policy": policy})).status == 400
-    asked: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}, "moderation": {"policy": policy}}
+    asked: dict[str, Any] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "moderation": {"policy": policy},
+    }
     chunks = (await running.post(**asked)).chunks
     assert finishes(chunks) == ["content_filter"]
     moderated, usage = chunks[-2:]

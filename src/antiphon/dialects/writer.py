@@ -22,11 +22,11 @@ OBFUSCATION_STEP: Final = 32
 
 class Writer:
     __slots__ = (
-        "_judged",
         "_chunk_fingerprint",
         "_entropy",
         "_filter_results",
         "_fingerprint",
+        "_judged",
         "_keeps_obfuscation",
         "_object",
         "_omits_logprobs",

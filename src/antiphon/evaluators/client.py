@@ -1,9 +1,9 @@
 """The evaluator process, seen from a worker: a question goes out, a future becomes its verdict.
 
-No task per question, and no timer: a tick looks at those that wait, oldest first (all have the same time limit). Rules:
-the future never fails; a question that is not answered in time, or whose process dies, or that is one too many becomes
-FAILURE. The listener is the supervisor's, so a connection stands at once also while the process is being started; what
-is asked then waits in the socket.
+No task per question, and no timer: a tick looks at those that wait. Rules: the future never fails; a question that is
+not answered in time, or whose process dies, or that is one too many becomes FAILURE; a longer text has more time, or
+its length alone would let it pass unjudged. The listener is the supervisor's, so a connection stands at once also while
+the process is being started; what is asked then waits in the socket.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final, cast
 
 import msgspec
 
+from antiphon.evaluators.parts import most_seconds
 from antiphon.evaluators.wire import (
     LARGEST,
     LENGTH,
@@ -29,10 +30,12 @@ from antiphon.evaluators.wire import (
 from antiphon.safety.verdict import FAILURE, Stage, Verdict
 
 MOST_WAITING: Final = 1024  # questions
-MOST_BYTES: Final = 32 * 1024 * 1024  # of all that wait
+MOST_BYTES: Final = 64 * 1024 * 1024  # of all that wait
 SHARE: Final = 0.9  # of the time limit after which the process answers with what it has found
 QUIET: Final = 60.0  # seconds between two lines that say that it is overloaded
 TICK: Final = 0.05  # seconds; what waits hears at most so much late that it was in vain
+LONG: Final = 1_000  # characters, above which there is more time; the looks at a stream are shorter
+MOST_MORE: Final = 60.0  # seconds: nobody waits for longer; a process that hangs is killed long before
 AGAIN: Final = 0.1  # seconds until a connection that could not be made is tried again
 
 Log = Callable[[str], None]
@@ -42,13 +45,21 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-class Waiting:
-    __slots__ = ("deadline", "future", "size")
+def work(texts: Sequence[str]) -> float:
+    """Seconds that long texts may take above the time limit; 0 for short ones, which are always first."""
+    if sum(map(len, texts)) <= LONG:
+        return 0.0
+    return sum(most_seconds(len(text)) for text in texts)
 
-    def __init__(self, future: asyncio.Future[Verdict], deadline: float, size: int) -> None:
+
+class Waiting:
+    __slots__ = ("deadline", "future", "size", "work")
+
+    def __init__(self, future: asyncio.Future[Verdict], deadline: float, size: int, work: float) -> None:
         self.future = future
         self.deadline = deadline
         self.size = size
+        self.work = work
 
 
 class EvaluatorClient(asyncio.Protocol):
@@ -60,8 +71,9 @@ class EvaluatorClient(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._frames = Frames()
-        self._waiting: dict[int, Waiting] = {}  # oldest first
+        self._waiting: dict[int, Waiting] = {}
         self._bytes = 0
+        self._work = 0.0  # seconds that those who wait may take
         self._unsent: list[bytes] = []  # asked before the connection stood
         self._last = 0
         self._ticking: asyncio.TimerHandle | None = None
@@ -94,13 +106,16 @@ class EvaluatorClient(asyncio.Protocol):
             future.set_result(FAILURE)
             return future
         self._last = number = self._last + 1
-        frame = self._frame(Ask(number, stage, list(texts), parts, self._seconds * SHARE))
+        more = work(texts)
+        seconds = self._limit(more)
+        frame = self._frame(Ask(number, stage, list(texts), parts, seconds * SHARE))
         size = len(frame)
         if size > LARGEST + LENGTH.size or not self._has_room(size):
             future.set_result(FAILURE)
             return future
         self._bytes += size
-        self._waiting[number] = Waiting(future, self._loop.time() + self._seconds, size)
+        self._work += more
+        self._waiting[number] = Waiting(future, self._loop.time() + seconds, size, more)
         if self._ticking is None:
             self._ticking = self._loop.call_later(TICK, self._tick)
         if self._transport is not None:
@@ -108,6 +123,10 @@ class EvaluatorClient(asyncio.Protocol):
         else:
             self._unsent.append(frame)
         return future
+
+    def _limit(self, more: float) -> float:
+        """In seconds. Who asks about a long text waits behind those who did so before, and has their time too."""
+        return self._seconds + min(more + self._work, MOST_MORE) if more else self._seconds
 
     def _frame(self, ask: Ask) -> bytes:
         try:
@@ -146,12 +165,16 @@ class EvaluatorClient(asyncio.Protocol):
             self._overloaded_at = self._loop.time()
             self._log("the evaluator process is overloaded")
         if waiting is not None:
-            self._bytes -= waiting.size
+            self._forget(waiting)
             if not waiting.future.done():
                 waiting.future.set_result(told.verdict)
 
-    def _fail(self, waiting: Waiting) -> None:
+    def _forget(self, waiting: Waiting) -> None:
         self._bytes -= waiting.size
+        self._work = self._work - waiting.work if self._waiting else 0.0  # nothing is left of what was rounded
+
+    def _fail(self, waiting: Waiting) -> None:
+        self._forget(waiting)
         if not waiting.future.done():  # else whoever asked has gone
             waiting.future.set_result(FAILURE)
 
@@ -163,12 +186,7 @@ class EvaluatorClient(asyncio.Protocol):
 
     def _tick(self) -> None:
         now = self._loop.time()
-        overdue = []
-        for number, waiting in self._waiting.items():
-            if waiting.deadline > now:
-                break
-            overdue.append(number)
-        for number in overdue:
+        for number in [number for number, waiting in self._waiting.items() if waiting.deadline <= now]:
             self._fail(self._waiting.pop(number))
         self._ticking = self._loop.call_later(TICK, self._tick) if self._waiting else None
 

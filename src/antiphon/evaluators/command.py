@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from typing import IO, Final
 
 from antiphon.evaluators.orders import ProtectedOrder
-from antiphon.evaluators.parts import load_classifier, load_protected
+from antiphon.evaluators.parts import Part, load_classifier, load_protected
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
 
 JUDGE: Final = (
@@ -17,6 +18,7 @@ JUDGE: Final = (
 )
 WIDTH: Final = 40  # of a text in the table
 BATCH: Final = 32
+PIPE_CLOSED: Final = 141  # 128 + SIGPIPE, as shells count
 
 
 def add_judge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -27,20 +29,31 @@ def add_judge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run_judge(options: argparse.Namespace) -> int:
-    if not options.texts and options.file is None:
-        print("antiphon: nothing to judge: give a TEXT, or --file", file=sys.stderr)
-        return 2
     stage = Stage.ANSWER if options.answer else Stage.PROMPT
     try:
         texts = [*options.texts, *(_lines(options.file) if options.file is not None else ())]
     except (OSError, UnicodeDecodeError) as error:
-        print(f"antiphon: {options.file}: {error}", file=sys.stderr)
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        print(f"antiphon: {printable(options.file)}: {why}", file=sys.stderr)
         return 1
+    if not any(text.strip() for text in texts):
+        print("antiphon: nothing to judge: give a TEXT, or --file with lines that are not empty", file=sys.stderr)
+        return 2
     try:
         parts = [load_classifier(), load_protected(ProtectedOrder("protected"))]
     except (ImportError, OSError, ValueError) as error:
         print(f"antiphon: the evaluators cannot be loaded: {error}", file=sys.stderr)
         return 1
+    try:
+        _judge(texts, stage, parts)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written at the exit
+        return PIPE_CLOSED
+    return 0
+
+
+def _judge(texts: list[str], stage: Stage, parts: list[Part]) -> None:
     print(_row("text", *CATEGORIES, "jailbreak" if stage is Stage.PROMPT else "protected", "note"))
     for start in range(0, len(texts), BATCH):
         some = texts[start : start + BATCH]
@@ -51,7 +64,11 @@ def run_judge(options: argparse.Namespace) -> int:
             print(f"\r{min(start + BATCH, len(texts))} of {len(texts)}", end="", file=sys.stderr, flush=True)
     if len(texts) > BATCH and sys.stderr.isatty():
         print(file=sys.stderr)
-    return 0
+
+
+def printable(text: str) -> str:
+    """Fit for a terminal, which obeys control characters."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def _lines(path: str) -> Iterator[str]:
@@ -79,6 +96,6 @@ def _line(text: str, verdict: Verdict, stage: Stage) -> str:
 
 
 def _row(text: str, *cells: str) -> str:
-    shown = " ".join(text.split())
+    shown = printable(" ".join(text.split()))
     shown = shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
     return f"{shown:<{WIDTH}}  " + "  ".join(f"{cell:<11}" for cell in cells).rstrip()

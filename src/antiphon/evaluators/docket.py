@@ -1,8 +1,9 @@
 """The questions that wait in the evaluator process, and the one thread that works on them.
 
-While it computes, questions gather; the next batch takes pieces of all of them in turn, so that a long text does not
-keep short ones waiting. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question whose
-time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
+While it computes, questions gather. The next batch is for whom the least is left to do, so that a long text, judged
+piece by piece, does not keep short ones waiting; every few batches one is for whoever waits longest, so that short ones
+do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question
+whose time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 # Small batches: the classifier judges text by text, so a larger one gains nothing and others wait for it.
 BATCH_PIECES: Final = 16
 BATCH_CHARACTERS: Final = 4000
+MOST_PASSED: Final = 4  # batches in a row without the question that waits longest
 REMEMBERED: Final = 4096  # verdicts of each part
 
 Reply = Callable[[Told], None]
@@ -42,7 +44,7 @@ class Piece:
 class Case:
     """One question, until it is answered."""
 
-    __slots__ = ("_reply", "characters", "id", "missing", "pieces", "stage", "timer", "verdict")
+    __slots__ = ("_reply", "characters", "id", "left", "missing", "pieces", "stage", "timer", "verdict")
 
     def __init__(self, ask: Ask, reply: Reply) -> None:
         self.id = ask.id
@@ -50,9 +52,20 @@ class Case:
         self.timer: asyncio.TimerHandle | None = None
         self.characters = sum(map(len, ask.texts))
         self.pieces: deque[Piece] = deque()  # not yet begun
+        self.left = 0  # characters of these
         self.missing = 0  # pieces without a verdict
         self.verdict = NOTHING
         self._reply = reply
+
+    def add(self, piece: Piece) -> None:
+        self.pieces.append(piece)
+        self.left += len(piece.text)
+        self.missing += 1
+
+    def begin(self) -> Piece:
+        piece = self.pieces.popleft()
+        self.left -= len(piece.text)
+        return piece
 
     def answer(self) -> None:
         self._reply(Told(self.id, self.verdict))
@@ -66,12 +79,12 @@ class Docket:
         self._parts = parts
         self._say = say
         self._memories = {name: Memory(REMEMBERED) for name in parts}
-        self._line: deque[Case] = deque()  # those with pieces to begin
-        self._open: set[Case] = set()
+        self._open: dict[Case, None] = {}  # oldest first
         self._characters = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
         self._loop = asyncio.get_running_loop()
         self._blamed: set[tuple[str, str]] = set()
+        self._passed = 0  # batches since the oldest question had its turn
         self.began: float | None = None  # when the batch in work did
 
     def __len__(self) -> int:
@@ -88,10 +101,9 @@ class Docket:
         elif len(self._open) >= MOST_WAITING or self._characters + case.characters > MOST_CHARACTERS:
             reply(Told(case.id, case.verdict | FAILURE, overloaded=True))
         else:
-            self._open.add(case)
+            self._open[case] = None
             case.timer = self._loop.call_later(ask.seconds, self._expire, case)
             self._characters += case.characters
-            self._line.append(case)
             self._work()
 
     def close(self) -> None:
@@ -112,8 +124,7 @@ class Docket:
                     if known is not None:
                         case.verdict |= known
                     else:
-                        case.pieces.append(Piece(case, name, key, piece))
-        case.missing = len(case.pieces)
+                        case.add(Piece(case, name, key, piece))
 
     # One batch after the other
 
@@ -129,21 +140,31 @@ class Docket:
     def _batch(self) -> dict[Group, list[Piece]]:
         groups: dict[Group, list[Piece]] = {}
         pieces = characters = 0
-        while self._line and pieces < BATCH_PIECES and characters < BATCH_CHARACTERS:
-            case = self._line.popleft()
-            if case not in self._open:
-                continue
-            piece = case.pieces.popleft()
-            known = self._memories[piece.name].find(piece.key)  # another question may have asked the same
-            if known is not None:
-                self._settle(piece, known)
-            else:
-                groups.setdefault((piece.name, case.stage), []).append(piece)
-                pieces += 1
-                characters += len(piece.text)
-            if case.pieces:
-                self._line.append(case)
+        for case in self._turn():
+            while case.pieces:
+                # A long piece has a batch to itself: what is short would be answered only when that is done.
+                size = len(case.pieces[0].text)
+                if pieces == BATCH_PIECES or (pieces and characters + size > BATCH_CHARACTERS):
+                    return groups
+                piece = case.begin()
+                known = self._memories[piece.name].find(piece.key)  # another question may have asked the same
+                if known is not None:
+                    self._settle(piece, known)
+                else:
+                    groups.setdefault((piece.name, case.stage), []).append(piece)
+                    pieces += 1
+                    characters += size
         return groups
+
+    def _turn(self) -> list[Case]:
+        """Those with pieces to begin, in the order in which they are served."""
+        waiting = [case for case in self._open if case.pieces]
+        oldest = waiting[0] if waiting else None
+        if self._passed < MOST_PASSED:
+            # By powers of two: among those of about the same size the older goes first, whose time is over sooner.
+            waiting.sort(key=lambda case: case.left.bit_length())
+        self._passed = self._passed + 1 if waiting and waiting[0] is not oldest else 0
+        return waiting
 
     def _judge(self, groups: dict[Group, list[Piece]]) -> dict[Group, list[Verdict] | Exception]:
         """In the thread. A part that fails, fails alone."""
@@ -187,7 +208,7 @@ class Docket:
 
     def _close(self, case: Case) -> None:
         if case in self._open:
-            self._open.remove(case)
+            del self._open[case]
             self._characters -= case.characters
             if case.timer is not None:
                 case.timer.cancel()

@@ -12,13 +12,30 @@ from typing import Final, Protocol
 from antiphon.evaluators.orders import Orders, ProtectedOrder, RuleOrder
 from antiphon.safety.verdict import Stage, Verdict
 
-# Characters that the classifier is given at a time: 0.6 s of work, for which others wait. It reads the doubtful windows
-# of a text again, at most so many of each (0.25 s): in smaller pieces a long text costs more (200,000 characters took
-# 0.9 s in one, 2.8 s in pieces of 32,000), and there are more chances to be wrong.
-PIECE: Final = 100_000
+# Characters that the classifier is given at a time: 0.2 s of work, for which others wait. It reads the doubtful windows
+# of a text again, at most so many of each (0.2 s): in smaller pieces a long text costs more (a million characters of
+# prose took 3.6 s in pieces of 100,000, 5.5 s in these), and there are more chances to be wrong.
+PIECE: Final = 40_000
 OVERLAP: Final = 200  # so that nothing is cut in two unseen
+CODE_PIECE: Final = 1_000_000  # characters that are compared with indexes at a time: 0.3 s
+CODE_OVERLAP: Final = 20_000  # far longer than what is surely found
+RULE_PIECE: Final = 1_000_000  # 50 ms; a second where a word stands everywhere within others
 ENDLESS: Final = 1024  # characters that a stream holds back for a pattern without an end; a longer match may be cut
 LONGEST: Final = 8192  # and for one with an end at most: so much of an answer would always be late
+
+
+# What the classifier takes at most, on a core that it shares: a million characters 23 s (of emoji; prose 1.8 s), a
+# window of 700 that it reads again 31 ms, and of one piece it reads eight again.
+READ: Final = 24.0 / 1_000_000  # seconds for each character
+WINDOW: Final = 700  # characters
+AGAIN: Final = 0.035  # seconds for each window
+MOST_AGAIN: Final = 8
+
+
+def most_seconds(characters: int) -> float:
+    """How long a text may take to judge. Who asks must wait so long, or a client could choose not to be judged."""
+    doubtful = min(1 + characters // WINDOW, MOST_AGAIN * (1 + characters // PIECE))
+    return READ * characters + AGAIN * doubtful
 
 
 class Evaluator(Protocol):
@@ -31,12 +48,13 @@ class Evaluator(Protocol):
 class Part:
     evaluator: Evaluator
     piece: int | None = None  # characters at a time; None: a text is looked at whole, because that is cheap
+    overlap: int = OVERLAP
 
     def pieces(self, text: str) -> list[str]:
         if self.piece is None or len(text) <= self.piece:
             return [text]
-        step = self.piece - OVERLAP
-        return [text[start : start + self.piece] for start in range(0, len(text) - OVERLAP, step)]
+        step = self.piece - self.overlap
+        return [text[start : start + self.piece] for start in range(0, len(text) - self.overlap, step)]
 
 
 Loader = Callable[[], Part]
@@ -78,13 +96,14 @@ def load_protected(order: ProtectedOrder) -> Part:
     from antiphon.evaluators.protected.match import ProtectedMaterial  # noqa: PLC0415
 
     indexes = [Path(index) for index in order.indexes] or [PACKAGED]
-    return Part(ProtectedMaterial([ProtectedIndex.load(index) for index in indexes]))
+    return Part(ProtectedMaterial([ProtectedIndex.load(index) for index in indexes]), CODE_PIECE, CODE_OVERLAP)
 
 
 def load_rules(order: RuleOrder) -> Part:
     from antiphon.evaluators.rules.check import make  # noqa: PLC0415
 
-    return Part(make(order.name, order.words, order.patterns, order.file, order.lists))
+    rules = make(order.name, order.words, order.patterns, order.file, order.lists)
+    return Part(rules, RULE_PIECE, max(OVERLAP, _bounded(rules.longest())))
 
 
 def reach(order: RuleOrder) -> int:
@@ -93,5 +112,8 @@ def reach(order: RuleOrder) -> int:
         from antiphon.evaluators.rules.check import make  # noqa: PLC0415
     except ImportError:  # then the process has no such list either, and says so
         return 0
-    longest = make(order.name, order.words, order.patterns, order.file, order.lists).longest()
+    return _bounded(make(order.name, order.words, order.patterns, order.file, order.lists).longest())
+
+
+def _bounded(longest: int | None) -> int:
     return ENDLESS if longest is None else min(longest, LONGEST)

@@ -13,7 +13,9 @@ import msgspec
 from antiphon.safety.verdict import Stage, Verdict
 
 LENGTH: Final = struct.Struct(">I")
-LARGEST: Final = 4 * 1024 * 1024  # bytes of a frame: a million words, far more than can be judged in time
+LARGEST: Final = (
+    24 * 1024 * 1024
+)  # bytes of a frame: what is let in as a request (`max_body`) must be judged, all of it
 MOST_TEXTS: Final = 4096  # of one question
 
 

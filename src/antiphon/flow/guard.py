@@ -234,9 +234,9 @@ class Guard:
 
     # Time
 
-    # Text that comes slowly is looked at every half of `hold.ms`, and leaves with the first look that is half of `hold.ms`
-    # later than it: so it waits for `hold.ms` at most, and was seen with all that was said in the half after it. Were all
-    # of it let go at once, a word would be cut in two wherever the time happens to be over.
+    # Text that comes slowly is looked at every half of `hold.ms`, and leaves with the first look that is half of that
+    # time later than it: so it waits for `hold.ms` at most, and was seen with all that was said in the half after it.
+    # Were all of it let go at once, a word would be cut in two wherever the time happens to be over.
 
     def _set_timer(self, voice: Voice) -> None:
         if voice.timer is None and voice.held:

@@ -17,7 +17,7 @@ from antiphon.safety.policy import Side
 from antiphon.safety.verdict import FAILED, Stage, Verdict
 
 ModerationTurn = Turn[PromptRequest]
-TOGETHER: Final = 64  # texts that are asked about at once
+TOGETHER: Final = 8  # texts that are asked about at once
 OFF: Final = "The evaluators of this server are switched off."
 UNJUDGED: Final = "The input could not be evaluated. Please try again."
 

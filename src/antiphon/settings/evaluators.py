@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Final
 
 from antiphon.http.client import parse_url, proxy_for
-from antiphon.settings.faults import Path, printable
-from antiphon.settings.kinds import suggest
+from antiphon.settings.faults import Path, Wrong, printable
+from antiphon.settings.kinds import Site, suggest
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
-from antiphon.settings.walk import Document, Faults, Places, rows
+from antiphon.settings.places import FILE
+from antiphon.settings.walk import Document, Faults, Places, rows, spell
 
 AT: Final = ("safety", "evaluator")
 RULES: Final = ("words", "patterns", "file", "lists")  # of which rules need one
@@ -79,24 +81,72 @@ def check(document: Document, faults: Faults, places: Places) -> None:
         _names(row, "keys", _known(document, "key", "name"), at, faults)
 
 
-def check_rules(safety: SafetySettings, faults: Faults) -> None:
-    """Patterns are compiled here and again where they are used: a wrong one is to be known before anything starts."""
-    written = [(position, row) for position, row in enumerate(safety.evaluators) if row.kind == "rules"]
-    rows = [(position, row) for position, row in written if row.words or row.patterns or row.file or row.lists]
-    if not rows:
+def check_files(document: Document, site: Site, faults: Faults) -> None:
+    """Patterns are compiled and indexes read here, and again where they are used: a wrong one is to be known before
+    anything starts. Of the document, not of what was built from it: other faults must not hide these."""
+    for position, row in _rows(document):
+        at = (*AT, position)
+        if row.get("kind") == "rules":
+            _rules(row, site, at, faults)
+        elif row.get("kind") == "protected":
+            _indexes(row, site, at, faults)
+
+
+def _rules(row: Document, site: Site, at: Path, faults: Faults) -> None:
+    words, patterns = _strings(row, "words"), _strings(row, "patterns")
+    file = _path(row.get("file"), site)
+    if not (words or patterns or file):
         return
     try:
         # Here, because only those who write rules need what it brings along; some machines have no such library.
         from antiphon.evaluators.rules import check  # noqa: PLC0415
     except ImportError:
         return  # the evaluator process will say so
-    for position, row in rows:
-        at = (*AT, position)
-        wrong = check.patterns(row.patterns)
-        for place, why in wrong.items():
-            faults.add((*at, "patterns", place), f"'evaluator[{position}].patterns[{place}]' is no pattern: {why}")
-        if not wrong and (fault := check.rules(row.name, row.words, row.patterns, row.file, row.lists)):
-            faults.add((*at, "file") if row.file else at, fault)
+    name = str(row.get("name"))
+    wrong = check.patterns(list(patterns.values()))
+    for number, why in wrong.items():
+        place = list(patterns)[number]
+        faults.add((*at, "patterns", place), f"'{spell(at)}.patterns[{place}]' is no pattern: {why}")
+    found = []
+    if (words or patterns) and not wrong:
+        found += [(at, fault) for fault in check.rules(name, [*words.values()], [*patterns.values()], None)]
+    if file:
+        found += [((*at, "file"), fault) for fault in check.rules(name, (), (), file)]
+    if (words or patterns) and file and not found and not wrong:  # together they may be too many
+        found += [(at, fault) for fault in check.rules(name, [*words.values()], [*patterns.values()], file)]
+    for path, fault in found:
+        faults.add(path, fault)
+
+
+def _indexes(row: Document, site: Site, at: Path, faults: Faults) -> None:
+    from antiphon.evaluators.protected.index import ProtectedIndex  # noqa: PLC0415 (as above)
+    from antiphon.evaluators.protected.layout import IndexFault  # noqa: PLC0415
+
+    for place, name in _strings(row, "index").items():
+        path = _path(name, site)
+        try:
+            if path:
+                ProtectedIndex.load(FilePath(path))
+        except (IndexFault, OSError, ValueError) as fault:
+            faults.add((*at, "index", place), f"'{spell(at)}.index[{place}]' is no index: {fault}")
+
+
+def _strings(row: Document, key: str) -> dict[int, str]:
+    """What is sound in an array, with its place there; the rest is a fault already."""
+    written = row.get(key)
+    return {
+        place: each
+        for place, each in enumerate(written if isinstance(written, list) else ())
+        if isinstance(each, str) and each
+    }
+
+
+def _path(written: object, site: Site) -> str | None:
+    """None: there is no such file, which is a fault already."""
+    try:
+        return str(FILE.read(written, site)) if isinstance(written, str) else None
+    except Wrong:
+        return None
 
 
 def check_proxies(safety: SafetySettings, environ: Mapping[str, str], faults: Faults) -> None:

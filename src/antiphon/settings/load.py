@@ -44,9 +44,9 @@ def load(
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
     evaluators.check(document, faults, places)
+    evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):
         relations.check_keys(settings, faults)
-        evaluators.check_rules(settings.safety, faults)
         relations.check_proxies(settings, environ, faults)
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.evaluators.embedded.calibration import Calibration, Cuts
+from antiphon.evaluators.embedded.calibration import Brief, Calibration, Cuts
 from antiphon.evaluators.embedded.classifier import WEIGHTS
 from antiphon.safety.verdict import Severity, Stage
 
@@ -36,3 +36,26 @@ def test_what_is_shipped_rises(stage: Stage) -> None:
     every = [*calibration.cuts[stage], *(calibration.hate(name) for name in calibration.heads)]
     assert len(calibration.cuts[stage]) == 5
     assert all(cut.low < cut.medium < cut.high for cut in every)
+
+
+def test_low_begins_close_to_medium_where_a_text_is_brief() -> None:
+    brief = Brief(tokens=8, gap=0.5)
+    assert brief(CUTS, 1).low == brief(CUTS, 8).low == 0.0
+    assert brief(CUTS, 12).low == -0.5
+    assert brief(CUTS, 16) == brief(CUTS, 1_000) == CUTS
+    assert brief(Cuts(0.3, 0.5, 3.0), 1).low == 0.3  # already closer than that
+
+
+@given(st.integers(0, 500))
+def test_only_low_depends_on_the_length(tokens: int) -> None:
+    found = Brief(tokens=8, gap=0.5)(CUTS, tokens)
+    assert CUTS.low <= found.low < found.medium == CUTS.medium
+    assert found.high == CUTS.high
+
+
+def test_the_bar_of_many_windows_is_bounded() -> None:
+    calibration = Calibration.load(WEIGHTS / "calibration.json")
+    assert not any(calibration.bar(1))
+    bars = [calibration.bar(windows) for windows in (2, 4, 10_000)]
+    assert bars[0][0] < bars[1][0] < bars[2][0] == calibration.most
+    assert bars[0][-1] < bars[1][-1] < bars[2][-1]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -176,4 +177,24 @@ def test_the_command_says_what_is_wrong(
 
 def test_a_place_that_cannot_be_written(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["index", "build", str(corpus), "-o", str(tmp_path / "no" / "such" / "place"), "--license", "X"]) == 1
-    assert "No such file" in capsys.readouterr().err
+    assert capsys.readouterr().err == f"antiphon: {tmp_path}/no/such/place: there is no folder {tmp_path}/no/such\n"
+
+
+def test_a_folder_as_the_place_of_the_index(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "out"
+    place.mkdir()
+    before = sorted(tmp_path.iterdir())
+    assert main(["index", "build", str(corpus), "-o", str(place), "--license", "X"]) == 1
+    assert capsys.readouterr().err.startswith(f"antiphon: {place}: this is a folder; --output names the file")
+    with pytest.raises(IsADirectoryError):  # where it became one while folders were read
+        build(CODE, [describe(corpus, licence="X")], [], place)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_files_that_are_no_text_are_counted(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shutil.copytree(corpus, tmp_path / "invented")
+    (folder / "binary.c").write_bytes(b"int\0main")
+    (folder / "large.py").write_bytes(b"x = 1\n" * 400_000)
+    (folder / "picture.png").write_bytes(b"\0")  # of no kind that is read
+    assert main(["index", "build", str(folder), "-o", str(tmp_path / "own.index"), "--license", "X"]) == 0
+    assert "invented: 3 files, 0 left out as permissive, 2 skipped as binary or too large; " in capsys.readouterr().err

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.evaluators.rules.folding import joins, normal
 from antiphon.evaluators.rules.rule_list import MOST_PATTERNS, MOST_WORDS, RuleFault, RuleList
 from antiphon.evaluators.rules.rules import Rules
-from antiphon.evaluators.rules.words import joins, normal
 from antiphon.safety.verdict import Stage, Verdict
 
 
@@ -40,6 +40,16 @@ def has(word: str, text: str) -> bool:
         ("क्या", "क्या हाल"),
         ("naïve", "a naïve one"),
         ("x-ray", "an X-ray."),
+        ("attack", "at\u200bta\u00adck\u2060"),  # zero width, soft hyphen, word joiner
+        ("attack", "a\u0336t\u0336t\u0336a\u0336c\u0336k\u0336"),  # struck through
+        ("at\u00adtack", "attack"),
+        ("attack", "\u202eattack\u202c"),
+        ("attack", "at\x00tack"),
+        ("café", "cafe\u200d\u0301"),
+        ("bad words", "bad \r\n\t words"),
+        ("bad words", "bad\u00a0\u3000words"),
+        ("bad  words", "bad words"),
+        ("bad words", "bad\nwords"),
     ],
 )
 def test_words_that_are_found(word: str, text: str) -> None:
@@ -56,6 +66,9 @@ def test_words_that_are_found(word: str, text: str) -> None:
         ("бар", "барабан"),
         ("é", "été"),
         ("क", "क्या"),
+        ("cafe", "café"),  # an accent can make another word
+        ("bad words", "badwords"),
+        ("ass", "cl\u200bass"),
     ],
 )
 def test_words_inside_others_are_not(word: str, text: str) -> None:
@@ -153,6 +166,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ([], ["x"] * (MOST_PATTERNS + 1), "at most 1000"),
         (["x" * 201], [], "word 1: 201 characters"),
         (["fine", "a\0b"], [], "word 2: it has a character"),
+        (["\u200b\u00ad"], [], "word 1: nothing of it can be seen"),
         ([], ["\ud800"], "pattern 1: it has a character"),
         ([], [], "no rule"),
     ],
@@ -165,10 +179,11 @@ def test_bounds(words: list[str], patterns: list[str], told: str) -> None:
 @pytest.mark.parametrize(
     ("words", "patterns", "span"),
     [
-        (["abc", "z"], [], 5),
-        (["é"], [], 6),
+        (["abc", "z"], [], 8),
+        (["é"], [], 7),
+        (["ab c"], [], 18),
         ([], [r"\bab{2,7}\b"], 10),
-        (["abcdefghij"], ["ab"], 12),
+        (["abcdefghij"], ["ab"], 22),
         ([], ["ab+"], None),
         (["abc"], ["a.*b"], None),
     ],

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from antiphon.safety.verdict import Severity, Stage
+from antiphon.safety.verdict import CATEGORIES, Severity, Stage
 
 _LOW, _MEDIUM, _HIGH = 0.2, 0.5, 0.8
 _TAIL: Final = 1.5  # how many logits a tail takes to fall to 1/e
@@ -41,6 +41,19 @@ class Cuts:
 
 
 @dataclass(frozen=True, slots=True)
+class Brief:
+    """A text of few tokens says too little for *low*, which begins only shortly before medium there."""
+
+    tokens: int  # up to which that is so; at twice as many the cut to low is where it is for all texts
+    gap: float  # logits between low and medium
+
+    def __call__(self, cuts: Cuts, tokens: int) -> Cuts:
+        share = min(max(2.0 - tokens / self.tokens, 0.0), 1.0)
+        rise = max(cuts.medium - self.gap - cuts.low, 0.0)
+        return replace(cuts, low=cuts.low + share * rise) if share and rise else cuts
+
+
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """What was chosen on development sets (training/calibrate.py)."""
 
@@ -48,12 +61,33 @@ class Calibration:
     heads: Mapping[str, Mapping[str, Any]]  # for each language: bias, n-gram lengths, cuts
     sure: Sequence[float]  # logits of the small network under which a window is benign, for each label
     crowd: float  # by how much the bar rises with the logarithm of the number of windows
+    most: float  # and by how much at most: a clear threat must not vanish in a long text
+    jailbreak_crowd: float  # the same for jailbreaks, without a limit: long lists of names are easily taken for orders
+    brief: Brief
 
     @classmethod
     def load(cls, path: Path) -> Calibration:
         stored = json.loads(path.read_text(encoding="utf-8"))
         cuts = {stage: [Cuts(*row) for row in stored["cuts"][stage.value]] for stage in Stage}
-        return cls(cuts, stored["heads"], stored["sure"], stored["crowd"])
+        return cls(
+            cuts,
+            stored["heads"],
+            stored["sure"],
+            stored["crowd"],
+            stored["most"],
+            stored["jailbreak_crowd"],
+            Brief(**stored["brief"]),
+        )
+
+    def at(self, stage: Stage, tokens: int) -> list[Cuts]:
+        """The cuts for a text of so many tokens. Of brief ones only hate is suspected without cause."""
+        hate, *others = self.cuts[stage]
+        return [self.brief(hate, tokens), *others]
+
+    def bar(self, windows: int) -> list[float]:
+        """For each label: what so many windows would reach by chance."""
+        many = math.log(windows)
+        return [min(self.crowd * many, self.most)] * len(CATEGORIES) + [self.jailbreak_crowd * many]
 
     def hate(self, language: str) -> Cuts:
         return Cuts(*self.heads[language]["cuts"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -63,9 +62,8 @@ class Classifier:
         return self._english(text, stage) if language == ENGLISH else self._other(language, text, stage)
 
     def _english(self, text: str, stage: Stage) -> Verdict:
-        logits = self._cascade(text)
-        cuts = self._calibration.cuts[stage]
-        pairs = list(zip(cuts, logits, strict=True))
+        logits, tokens = self._cascade(text)
+        pairs = list(zip(self._calibration.at(stage, tokens), logits, strict=True))
         jailbreak_cuts, jailbreak_logit = pairs[_JAILBREAK]
         prompt = stage is Stage.PROMPT
         return Verdict(
@@ -78,8 +76,7 @@ class Classifier:
     def _other(self, language: str, text: str, stage: Stage) -> Verdict:
         """Hate by the head of the language, the rest by what is said outright."""
         pieces = windows(text)
-        bar = self._calibration.crowd * math.log(len(pieces))
-        logit = max(map(self._heads[language].logit, pieces)) - bar
+        logit = max(map(self._heads[language].logit, pieces)) - self._calibration.bar(len(pieces))[_HATE]
         cuts = self._calibration.hate(language)
         outright = said(language, text)
         severities = [Severity.MEDIUM if label in outright else Severity.SAFE for label in range(len(CATEGORIES))]

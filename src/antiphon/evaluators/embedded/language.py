@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 ENGLISH: Final = "en"
 CHINESE: Final = "zh"
-HEADS: Final = ("zh", "pt", "de")
+_ES, _PT = "es", "pt"
+HEADS: Final = ("zh", _PT, "de")
 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _KANA: Final = re.compile("[\u3040-\u30ff\u31f0-\u31ff]")
@@ -35,8 +36,23 @@ _PLAIN_WORDS: Final = (
     "his her if would should about there which their when who will me he she him them been has had or an by all no"
 )
 _PLAIN: Final = frozenset(_PLAIN_WORDS.split())
+# Spanish and Portuguese share their trigrams, but not these words and letters.
+_SPANISH: Final = re.compile(
+    r"\b(?:y|el|los|las|una|del|con|pero|muy|voy|estoy|estás|yo|mi|su|sus|es|hay|hoy|noche|muchos?|muchas?|bueno|"
+    r"eres|soy|tengo|tienes?|quiero|puedo|puedes|hacer|todos|ellos|ellas|nosotros|usted|ustedes|cómo|qué|son|fue|"
+    r"más|también|siempre|mujer|mujeres|hombres?|hijo|ll\w+)\b|[ñ¿¡]|\w(?:ción|ciones|dad)\b",
+    re.I,
+)
+_PORTUGUESE: Final = re.compile(
+    r"\b(?:e|o|os|um|uma|do|da|dos|das|na|nas|em|com|mas|não|nao|você|vocês|vc|vcs|é|ao|pelo|pela|isso|isto|meu|minha|"
+    r"seu|teu|sua|eu|muito|muita|vou|estou|sou|tem|tenho|quero|posso|ele|ela|eles|elas|mais|sempre|pra|pro|só|"
+    r"são|foi|fazer|mulher|mulheres|homem|homens|hoje|noite|bom|boa|até|já|lá|aí|q|n|mano|cara|porra)\b|"
+    r"[ãõçêô]|\w(?:ção|ções|dade|lh\w+|nh\w+|ei)\b",
+    re.I,
+)
 _CHUNK: Final = 320  # characters that are given one language
 _FEW_LETTERS: Final = 12
+_FEW_WORDS: Final = 3  # "slave replica" says nothing of its language
 _MARGIN: Final = 0.25  # log-likelihood per trigram by which another language must beat English
 _DOUBT: Final = 3.0  # shared by the trigrams of a text: few of them must agree more clearly
 
@@ -95,7 +111,20 @@ class Gate:
             return ENGLISH
         fit = self._table[known].mean(axis=0)
         best = int(fit.argmax())
-        return self._languages[best] if fit[best] - fit[self._english] > _MARGIN + _DOUBT / len(known) else ENGLISH
+        if fit[best] - fit[self._english] <= _MARGIN + _DOUBT / len(known):
+            return ENGLISH
+        name = self._languages[best]
+        if name in (_ES, _PT):
+            return _iberian(name, text)
+        return ENGLISH if len(words) < _FEW_WORDS and name not in HEADS and text.isascii() else name
+
+
+def _iberian(name: str, text: str) -> str:
+    """Spanish or Portuguese by the words that only one of them has; the trigrams' choice if there are as many."""
+    spanish, portuguese = len(_SPANISH.findall(text)), len(_PORTUGUESE.findall(text))
+    if spanish == portuguese:
+        return name
+    return _ES if spanish > portuguese else _PT
 
 
 def _trigrams(word: str) -> Iterator[str]:

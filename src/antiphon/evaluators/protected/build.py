@@ -62,16 +62,17 @@ class Builder:
 
     def add(self, source: Source) -> None:
         taken = permissive = 0
-        for path, text in files(source, self.sieve.kind):
+        skipped: list[str] = []
+        for path, text in files(source, self.sieve.kind, skipped):
             licence = licence_of(text) or source.licence
             if is_permissive(licence):
                 permissive += 1
             elif self._is_new(text):
                 self._take(source.url_of(path), licence, path, text)
                 taken += 1
-        self.say(
-            f"{source.folder.name}: {taken} files, {permissive} left out as permissive; {len(self._owners)} in all"
-        )
+        told = f"{source.folder.name}: {taken} files, {permissive} left out as permissive"
+        unread = f", {len(skipped)} skipped as binary or too large" if skipped else ""
+        self.say(f"{told}{unread}; {len(self._owners)} in all")
 
     def _is_new(self, text: str) -> bool:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -150,6 +151,11 @@ def _bytes(code: str, numbers: Iterable[int]) -> bytes:
 def _replace(path: Path, data: bytes) -> None:
     """A gateway that has the old file mapped keeps it; one that starts sees the new one whole."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        file.write(data)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+        try:
+            file.write(data)
+            file.flush()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:  # Ctrl-C too: half a file is of no use
+            os.unlink(file.name)
+            raise

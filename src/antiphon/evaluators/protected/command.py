@@ -42,13 +42,28 @@ def run_index(options: argparse.Namespace) -> int:
         for folder in (*options.folders, *options.skip):
             if not folder.is_dir():
                 raise IndexFault(f"{folder}: not a folder")
+        _check_output(options.output)
         keys, documents = _build(options)
-    except (IndexFault, OSError) as fault:
-        print(f"antiphon: {fault}", file=sys.stderr)
-        return 1
+    except IndexFault as fault:
+        return _fail(str(fault))
+    except OSError as error:
+        return _fail(f"{error.filename or options.output}: {error.strerror}")
     size = options.output.stat().st_size
     print(f"{options.output}: {documents} documents, {keys} fingerprints, {size:,} bytes")
     return 0
+
+
+def _check_output(path: Path) -> None:
+    """Before folders are read for minutes."""
+    if path.is_dir():
+        raise IndexFault(f"{path}: this is a folder; --output names the file that the index is written to")
+    if not path.parent.is_dir():
+        raise IndexFault(f"{path}: there is no folder {path.parent}")
+
+
+def _fail(why: str) -> int:
+    print(f"antiphon: {why}", file=sys.stderr)
+    return 1
 
 
 def _build(options: argparse.Namespace) -> tuple[int, int]:

@@ -61,11 +61,13 @@ def describe(folder: Path, url: str | None = None, licence: str | None = None) -
     return Source(folder, url or found_url or folder.resolve().name, licence or found_licence or UNKNOWN)
 
 
-def files(source: Source, kind: Kind) -> Iterator[tuple[str, str]]:
-    """Path and text of what a person wrote, in a fixed order."""
+def files(source: Source, kind: Kind, skipped: list[str] | None = None) -> Iterator[tuple[str, str]]:
+    """Path and text of what a person wrote, in a fixed order. `skipped` is given what cannot be read as text."""
     for path in _paths(source):
         if path.suffix.lower() in EXTENSIONS[kind] and not path.name.endswith(".min.js"):
             text = _read(path)
+            if text is None and skipped is not None:
+                skipped.append(str(path))
             if text and not GENERATED.search(text[:1500]):
                 yield path.relative_to(source.folder).as_posix(), text
 

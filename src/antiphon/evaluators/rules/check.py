@@ -19,15 +19,13 @@ def make(name: str, words: Sequence[str], patterns: Sequence[str], file: str | N
     return Rules([reduce(RuleList.__or__, (BUILT_IN[each] for each in lists), own)])
 
 
-def rules(
-    name: str, words: Sequence[str], patterns: Sequence[str], file: str | None, lists: Sequence[str]
-) -> str | None:
-    """What is wrong with them."""
+def rules(name: str, words: Sequence[str], patterns: Sequence[str], file: str | None) -> list[str]:
+    """What is wrong with them, in sentences."""
     try:
-        make(name, words, patterns, file, lists)
+        make(name, words, patterns, file, ())
     except RuleFault as fault:
-        return str(fault)
-    return None
+        return [f"rule list '{name}': {each}" for each in fault.faults]
+    return []
 
 
 def patterns(sources: Sequence[str]) -> dict[int, str]:

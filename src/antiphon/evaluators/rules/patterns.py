@@ -12,8 +12,9 @@ class Patterns:
     """RuleFault names every pattern that is not taken, with its place in the list."""
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:
-        self._checks = [rule.check for rule in rules]
-        expressions = [Expression(rule.source, begins=rule.check is not None) for rule in rules]
+        self._rules = list(rules)
+        # Where a match begins is much to remember: Hyperscan refuses many a pattern as too large then.
+        expressions = [Expression(rule.source, begins=bool(rule.check) and not rule.at_end) for rule in rules]
         self._widths = _widths(name, rules, expressions)
         self._scanner = _scanner(name, rules, expressions)
 
@@ -32,8 +33,10 @@ class Patterns:
 
         def meet(number: int, begin: int, end: int) -> bool:
             nonlocal hit
-            check = self._checks[number]
-            hit = check is None or check(text[begin:end].decode())
+            rule = self._rules[number]
+            if rule.at_end:  # with what stands before it, for which the check does not care
+                begin = max(0, end - (self._widths[number] or end))
+            hit = rule.check is None or rule.check(text[begin:end].decode(errors="ignore"))
             return hit
 
         self._scanner.scan(text, meet)

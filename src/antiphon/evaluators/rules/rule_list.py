@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from antiphon.evaluators.rules.folding import normal
+
 MOST_WORDS: Final = 100_000  # of one list
 MOST_PATTERNS: Final = 1_000
 LONGEST_WORD: Final = 200  # characters
@@ -21,7 +23,11 @@ Check = Callable[[str], bool]  # what else must hold for the text that a pattern
 
 
 class RuleFault(Exception):
-    """A list cannot be used. The message names the list, the places and what is wrong there."""
+    """A list cannot be used. The message names the list, the places and what is wrong there; `faults`, each alone."""
+
+    def __init__(self, name: str, faults: Sequence[str]) -> None:
+        super().__init__(f"rule list '{name}': " + "; ".join(faults))
+        self.faults = tuple(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class Rule:
     source: str
     place: str
     check: Check | None = None
+    at_end: bool = False  # the check looks at the end of a match only, so it need not be known where that begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +73,11 @@ def read(name: str, path: Path) -> RuleList:
 
 def checked(rules: RuleList) -> RuleList:
     if not rules.words and not rules.patterns:
-        raise RuleFault(f"rule list '{rules.name}': there is no rule in it")
+        raise RuleFault(rules.name, ["there is no rule in it"])
     faults = [
         *_crowd("words", len(rules.words), MOST_WORDS),
         *_crowd("patterns", len(rules.patterns), MOST_PATTERNS),
-        *(fault for rule in rules.words for fault in _size(rule, LONGEST_WORD)),
+        *(fault for rule in rules.words for fault in _size(rule, LONGEST_WORD) or _hidden(rule)),
         *(fault for rule in rules.patterns for fault in _size(rule, LONGEST_PATTERN)),
     ]
     if faults:
@@ -81,7 +88,7 @@ def checked(rules: RuleList) -> RuleList:
 def refused(name: str, faults: Sequence[str]) -> RuleFault:
     """The first faults are enough to see what is wrong; of a binary file every line would be one."""
     more = [f"and {len(faults) - 10} more"] if len(faults) > 10 else []
-    return RuleFault(f"rule list '{name}': " + "; ".join([*faults[:10], *more]))
+    return RuleFault(name, [*faults[:10], *more])
 
 
 def _crowd(noun: str, count: int, most: int) -> list[str]:
@@ -97,6 +104,10 @@ def _size(rule: Rule, longest: int) -> list[str]:
     return [f"{rule.place}: {length} characters, at most {longest} are taken"] if length > longest else []
 
 
+def _hidden(rule: Rule) -> list[str]:
+    return [] if normal(rule.source).strip() else [f"{rule.place}: nothing of it can be seen"]
+
+
 def _unwritable(source: str) -> bool:
     """Half a surrogate pair cannot be written in UTF-8."""
     return any("\ud800" <= letter <= "\udfff" for letter in source)
@@ -105,9 +116,9 @@ def _unwritable(source: str) -> bool:
 def _lines(name: str, path: Path) -> list[str]:
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise RuleFault(f"rule list '{name}': {path} has more than {LARGEST_FILE} bytes")
+            raise RuleFault(name, [f"{path} has more than {LARGEST_FILE} bytes"])
         return path.read_text("utf-8-sig").split("\n")
     except OSError as error:
-        raise RuleFault(f"rule list '{name}': {path} cannot be read: {error.strerror}") from None
+        raise RuleFault(name, [f"{path} cannot be read: {error.strerror}"]) from None
     except UnicodeDecodeError:
-        raise RuleFault(f"rule list '{name}': {path} is not in UTF-8") from None
+        raise RuleFault(name, [f"{path} is not in UTF-8"]) from None

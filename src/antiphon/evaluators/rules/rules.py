@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from antiphon.evaluators.rules.engine import ExpressionFault
+from antiphon.evaluators.rules.folding import normal
 from antiphon.evaluators.rules.patterns import Patterns
 from antiphon.evaluators.rules.rule_list import RuleList, checked, refused
-from antiphon.evaluators.rules.words import Words, normal
+from antiphon.evaluators.rules.words import Words
 from antiphon.safety.verdict import Stage, Verdict
 
 LARGEST: Final = 64_000_000  # bytes of one list, compiled

@@ -5,12 +5,39 @@ A row matches as soon as enough of a token has come, not at its end: a stream ho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from antiphon.evaluators.rules.rule_list import Check, Rule, RuleList
 
+# A value that says only that there is one: <password>, ${VAR}, ****, your-token-here, env:NAME.
+PLACEHOLDER: Final = re.compile(
+    r"[<>{}]|\*{3}|\.{3}|^[$%]|^(?:env|file):|x{4}|(.)\1{5}"
+    r"|your|example|placeholder|redacted|change.?me|insert|dummy|password|passwd|secret|token",
+    re.I,
+)
+QUOTED: Final = re.compile(r"""(\\?["'])([^"'\s]+?)\1$""")
+BARE: Final = re.compile(r"([A-Za-z0-9+/_!@#$%^&*~-]{8,})\.?[^.]?$")
+
+
+def assigned(text: str) -> bool:
+    """Whether a value is more than a placeholder. One without quotes may be a name in a program: it needs digits."""
+    if quoted := QUOTED.search(text):
+        return not PLACEHOLDER.search(quoted[2])
+    bare = BARE.search(text)
+    return bare is not None and sum(map(str.isdigit, bare[1])) >= 2 and not PLACEHOLDER.search(bare[1])
+
+
+NAMED: Final = (
+    r"(?i:password|passwd|passphrase|secret|token|api[_-]?key|(?:secret|access)[_-]?key)"
+    r"(?:\\?[\"'])?(?: ?: ?\w{1,16})?[ \t]{0,3}(?::=|=>|={1,3}|:)[ \t]{0,3}"
+)
+ASSIGNED: Final = (
+    ("password", NAMED + r"""\\?["'][!#-&(-~]{8,100}["']"""),
+    ("password", NAMED + r"""[A-Za-z0-9][A-Za-z0-9+/_!@#$%^&*~-]{7,63}\.?(?:[ \t\r\n,;"'`)\]}<]|\z)"""),
+)
 SECRETS: Final = (
     ("AWS access key", r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z2-7]{16}\b"),
     ("AWS secret key", r"(?i:aws[ -~]{0,20}secret[ -~]{0,20}[:=][ -~]{0,3})\b[A-Za-z0-9/+]{40}\b"),
@@ -21,6 +48,7 @@ SECRETS: Final = (
     ("Slack webhook", r"https://hooks\.slack\.com/services/T[A-Z0-9]{6,12}/B[A-Z0-9]{6,12}/[A-Za-z0-9]{20}"),
     ("Stripe key", r"\b[rs]k_live_[A-Za-z0-9]{20}"),
     ("OpenAI key", r"\bsk-(?:proj-|svcacct-|admin-)?[A-Za-z0-9_-]{20,180}T3BlbkFJ[A-Za-z0-9_-]{20}"),
+    ("OpenAI key", r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40}"),
     ("Anthropic key", r"\bsk-ant-[a-z0-9]{3,12}-[A-Za-z0-9_-]{80}"),
     ("Google API key", r"\bAIza[A-Za-z0-9_-]{35}"),
     ("Google OAuth secret", r"\bGOCSPX-[A-Za-z0-9_-]{28}"),
@@ -71,7 +99,13 @@ PERSONAL: Final[tuple[tuple[str, str, Check | None], ...]] = (
 
 BUILT_IN: Final[Mapping[str, RuleList]] = MappingProxyType(
     {
-        "secrets": RuleList("secrets", patterns=tuple(Rule(source, what) for what, source in SECRETS)),
+        "secrets": RuleList(
+            "secrets",
+            patterns=(
+                *(Rule(source, what) for what, source in SECRETS),
+                *(Rule(source, what, assigned, at_end=True) for what, source in ASSIGNED),
+            ),
+        ),
         "personal": RuleList("personal", patterns=tuple(Rule(source, what, check) for what, source, check in PERSONAL)),
     }
 )

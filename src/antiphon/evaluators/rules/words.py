@@ -1,31 +1,26 @@
-"""Words of a list, searched for whatever their letters' case or form: text and words are normalised alike.
+"""Words of a list, searched for whatever their letters' case or form: text and words are normalised alike. The space in
+a phrase stands for any white space.
 
 A word is found between word boundaries: "ass" not in "class". In scripts without spaces it is found anywhere.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
 from antiphon.evaluators.rules.engine import Scanner
+from antiphon.evaluators.rules.folding import joins, normal
 
-# The first and last letters of scripts written without spaces: Thai to Myanmar, Khmer, Kana, Han.
-UNSPACED: Final = (
-    (0x0E00, 0x109F),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x3400, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
-)
 COMPOSED: Final = 4  # characters at most that normalising makes one of: alpha, breathing, accent and iota subscript
+# What nobody sees has no limit, and a stream cannot wait for ever: so much of it within a word is looked beyond.
+HIDDEN: Final = 1  # for each character
+GAP: Final = 8  # for each space: the end of a line, and the next one's indentation
 
 
 class Words:
     def __init__(self, words: Sequence[str]) -> None:
-        self._words = [normal(word.strip()) for word in words]
+        self._words = [normal(word).strip() for word in words]
         self._lengths = [len(word.encode()) for word in self._words]
         self._scanner = Scanner.of_words([word.encode() for word in self._words])
 
@@ -35,7 +30,7 @@ class Words:
 
     def longest(self) -> int:
         """In characters of the text as it came, with one on either side, which decide whether a word ends there."""
-        return 2 + max(len(word) * (1 if word.isascii() else COMPOSED) for word in self._words)
+        return 2 + max(map(_span, self._words))
 
     def found(self, text: bytes) -> bool:
         """`text`: normalised, in UTF-8."""
@@ -57,15 +52,5 @@ class Words:
         return not (joins(before) and joins(word[0])) and not (joins(word[-1]) and joins(after))
 
 
-def normal(text: str) -> str:
-    """NFKC, case folded, and NFKC again since folding can take a text out of that form."""
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
-def joins(letter: str) -> bool:
-    """Whether a letter makes one word with such a letter beside it. Marks do: they belong to the letter before them."""
-    if not letter or any(first <= ord(letter) <= last for first, last in UNSPACED):
-        return False
-    return letter == "_" or unicodedata.category(letter)[0] in "LNM"
+def _span(word: str) -> int:
+    return len(word) * ((1 if word.isascii() else COMPOSED) + HIDDEN) + word.count(" ") * GAP
