@@ -253,6 +253,15 @@ async def test_no_text_waits_for_longer_than_it_may() -> None:
     assert max(waited) < 0.2 + 0.1  # and what a busy machine adds
 
 
+async def test_a_client_that_leaves_was_not_blocked() -> None:
+    relay = guarded(Hearing(), WordJudge())
+    feed(relay, {"content": "Hello"})
+    relay.close()
+    assert not relay.guard.blocked
+    await asyncio.sleep(0.01)
+    assert not relay.guard.blocked
+
+
 async def test_a_failure_of_the_upstream_comes_after_what_was_held() -> None:
     client = Hearing()
     relay = guarded(client, WordJudge())

@@ -107,7 +107,7 @@ class Guard:
     def silenced(self, n: int) -> bool:
         """Nothing can follow, because of a block: the upstream need not go on."""
         voices = self._voices.values()
-        return len(voices) >= n and all(voice.silent for voice in voices) and any(voice.blocked for voice in voices)
+        return len(voices) >= n and all(voice.silent for voice in voices) and self.blocked
 
     def results(self) -> dict[int, Results]:
         """The worst of each choice, for the receipt."""
@@ -118,7 +118,8 @@ class Guard:
 
     @property
     def blocked(self) -> bool:
-        return any(voice.blocked for voice in self._voices.values())
+        """Of what was said, not because nobody listens any more."""
+        return any(voice.filtered for voice in self._voices.values())
 
     # One choice
 
@@ -186,6 +187,7 @@ class Guard:
             return
         decision = self._side.decide(verdict)
         if decision.blocked:
+            voice.filtered = True
             voice.block()
             self.full = False
             self._send([self._block(voice)])
@@ -337,6 +339,7 @@ class Watch(Guard):
         self.full = False
         ready: list[Passing] = []
         if decision.blocked:
+            voice.filtered = True
             voice.block()
         if decision.blocked or self._terms.tells:  # before what was held: of that it comes early
             ready.append(self._late_verdict(voice, decision, look))

@@ -42,6 +42,7 @@ class Voice:
     __slots__ = (
         "blocked",
         "ended",
+        "filtered",
         "finished",
         "held",
         "index",
@@ -63,7 +64,8 @@ class Voice:
         self.looked = 0.0  # when it was last looked at
         self.finished = False  # its finish reason has come from the upstream
         self.ended = False  # … and has left
-        self.blocked = False
+        self.blocked = False  # nothing more leaves
+        self.filtered = False  # … because of what it said
         self.timer: asyncio.TimerHandle | None = None
 
     @property
