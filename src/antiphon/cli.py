@@ -121,7 +121,7 @@ def fetch(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 def end_with_parent() -> None:
     """The host keeps our stdin open: neither this process nor the uv or pip that it started may outlive it."""
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):  # not by sys.stdin: Python would die of its lock when it ends while this thread waits in it
         pass
     os.killpg(0, signal.SIGKILL)
 

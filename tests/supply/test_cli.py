@@ -51,6 +51,27 @@ def test_a_program_hears_the_fault_on_stdout_too(offline: dict[str, str], tmp_pa
     assert done.stderr.splitlines()[-1] == f"antiphon: {done.stdout.rstrip()}"
 
 
+def test_it_ends_well_while_the_host_holds_its_stdin(offline: dict[str, str], tmp_path: Path) -> None:
+    """As the engine's host runs it, in a session of its own: a thread waits for the end of stdin meanwhile."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "antiphon", "model", "fetch", "--only", "model", "--report"],
+        env=offline,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        said, complaint = child.stdout.read(), child.stderr.read()
+        assert child.wait(30) == 1, complaint  # not a signal's
+    assert said.startswith("The model SmolLM2-135M-Instruct could not be fetched")
+    assert "Fatal" not in complaint
+
+
 @pytest.mark.parametrize("arguments", [["model"], ["model", "fly"], ["model", "fetch", "--only", "everything"]])
 def test_misuse(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
