@@ -232,7 +232,7 @@ async def test_time_does_not_cut_what_is_said_within_half_of_it(before: int) -> 
 
 async def test_no_text_waits_for_longer_than_it_may() -> None:
     client = Hearing()
-    relay = guarded(client, WordJudge(), hold=Hold(64, 200))
+    relay = guarded(client, WordJudge(), hold=Hold(64, 1000))
     loop = asyncio.get_running_loop()
     sent: list[float] = []
     waited: list[float] = []
@@ -242,15 +242,15 @@ async def test_no_text_waits_for_longer_than_it_may() -> None:
         waited.extend([loop.time() - began for began in sent[first : first + new]])
 
     relay._write = client.write = write  # type: ignore[method-assign]
-    for _ in range(40):
+    for _ in range(80):
         sent.append(loop.time())
         feed(relay, {"content": "x"})
         await asyncio.sleep(0.02)
     feed(relay, finish="stop")
     relay.events([b"[DONE]"], 0)
     await relay.finished
-    assert len(waited) == 40
-    assert max(waited) < 0.2 + 0.1  # and what a busy machine adds
+    assert len(waited) == 80
+    assert max(waited) < 1.0 + 0.5  # and what a busy machine adds
 
 
 async def test_a_client_that_leaves_was_not_blocked() -> None:
