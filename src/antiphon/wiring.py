@@ -1,4 +1,4 @@
-"""The only file that names adapters: settings in, a wired worker out."""
+"""Names the adapters: settings in, a wired worker out. (The evaluators': `wiring_evaluators`.)"""
 
 from __future__ import annotations
 

@@ -538,6 +538,21 @@ async def test_text_completions_are_judged_too(start: Start) -> None:
     assert chunks[-1]["choices"][0]["finish_reason"] == "content_filter"
 
 
+@pytest.mark.parametrize("prompt", [[15496, 995], [[15496], [995]]])
+async def test_tokens_are_not_called_safe(start: Start, prompt: list[Any]) -> None:
+    """Nobody reads them here. Who answers only what was judged does not answer them."""
+    whole = {"object": "text_completion", "choices": [{"index": 0, "text": "Hi", "finish_reason": "stop"}]}
+    running, _ = await start(json_answer(whole), judge=WordJudge())
+    answer = await call(running.port, "POST", "/v1/completions", {"model": "m", "prompt": prompt})
+    results = answer.json["prompt_filter_results"][0]["content_filter_results"]
+    assert results["error"]["code"] == "content_filter_error"
+    assert "violence" not in results
+    running, upstream = await start(json_answer(whole), judge=WordJudge(), more='[safety]\non_failure = "closed"')
+    refused = await call(running.port, "POST", "/v1/completions", {"model": "m", "prompt": prompt})
+    assert (refused.status, refused.json["error"]["code"]) == (503, "content_filter_error")
+    assert not upstream.requests
+
+
 # /v1/moderations
 
 

@@ -49,11 +49,11 @@ class PromptRequest(msgspec.Struct, frozen=True):
     include_usage: bool = False
 
 
-def asked_texts(document: Document) -> list[str]:
-    """The prompts of a completion, where they are texts: who sends tokens is not read."""
+def asked_texts(document: Document) -> list[str] | None:
+    """The prompts of a completion. None: they are tokens, which nobody can read here."""
     prompt = document.get("prompt")
-    texts = prompt if isinstance(prompt, list) else [prompt]
-    return [text for text in texts if type(text) is str and text.strip()]
+    texts = prompt if isinstance(prompt, list) else [prompt or ""]
+    return [text for text in texts if text.strip()] if type(texts[0]) is str else None
 
 
 # Texts, or the tokens they are made of

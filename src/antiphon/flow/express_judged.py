@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -37,17 +36,23 @@ class Calm:
     head: bytes  # before all of the answer
     choice: bytes  # before all of its choice
 
+    @classmethod
+    def of(cls, policy: Policy) -> Calm:
+        prompt = msgspec.json.encode(merged_prompts(None, policy.prompt.decide(CALM).results))
+        answer = msgspec.json.encode(policy.answer.decide(CALM).results)
+        return cls(b'{"prompt_filter_results":%b,' % prompt, b'"content_filter_results":%b,' % answer)
 
-class JudgedExpress(Express):
-    policy: Policy | None = None
-    asked: PlainRequest | None = None
+
+class JudgedExpress(Express, kw_only=True):
+    policy: Policy
+    calm: Calm
+    asked: PlainRequest
     is_gone: bool = False
 
     def board(self) -> bool:
         changed = self._changed()
         if changed is None:
             return False
-        assert self.asked is not None
         assert self.gateway.judge is not None
 
         def heard(verdict: asyncio.Future[Verdict]) -> None:
@@ -85,22 +90,18 @@ class JudgedExpress(Express):
 
     def _annotated(self, body: bytes) -> bytes | None:
         """None: it is not plain where they stand."""
-        policy = self.policy
-        assert policy is not None
-        if not policy.annotations:
+        if not self.policy.annotations:
             return body
-        calm = calm_of(Boxed(policy))
         for choices in CHOICES:
             if body.count(choices) == 1 and OWN not in body and body.startswith(b"{"):
                 at = body.index(choices) + len(choices)
-                return b"".join((calm.head, body[1:at], calm.choice, body[at:]))
+                return b"".join((self.calm.head, body[1:at], self.calm.choice, body[at:]))
         return None
 
     def _turn(self) -> ChatTurn:
         """One that has begun has a prompt in which nothing was found; one that has not asks again."""
         turn = super()._turn()
         if self.call is not None:
-            assert self.policy is not None
             turn.policy = self.policy
             turn.prompt_verdict = CALM
             turn.prompt_results = self.policy.prompt.decide(CALM).results
@@ -108,29 +109,6 @@ class JudgedExpress(Express):
 
     def _scope(self) -> Scope:
         return Scope(self.lane.route.model, self.key)
-
-
-class Boxed:
-    """A policy by its identity: there are as many as the settings have, for as long as the gateway runs."""
-
-    __slots__ = ("policy",)
-
-    def __init__(self, policy: Policy) -> None:
-        self.policy = policy
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Boxed) and other.policy is self.policy
-
-    def __hash__(self) -> int:
-        return id(self.policy)
-
-
-@lru_cache(maxsize=1024)
-def calm_of(boxed: Boxed) -> Calm:
-    policy = boxed.policy
-    prompt = msgspec.json.encode(merged_prompts(None, policy.prompt.decide(CALM).results))
-    answer = msgspec.json.encode(policy.answer.decide(CALM).results)
-    return Calm(b'{"prompt_filter_results":%b,' % prompt, b'"content_filter_results":%b,' % answer)
 
 
 def texts_of(asked: PlainRequest) -> list[str]:

@@ -20,7 +20,7 @@ from antiphon.flow.voice import CONTENT_FILTER, Form
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Decision, Policy
-from antiphon.safety.verdict import CALM, Stage, Verdict
+from antiphon.safety.verdict import CALM, FAILURE, Stage, Verdict
 
 BLOCKED: Final = (
     "The response was filtered due to the prompt triggering the content management policy of this server. "
@@ -41,9 +41,9 @@ def ask(turn: AnyTurn, gateway: Gateway, form: Form | None) -> Asked | None:
     turn.policy = _tightened(policy, turn.request.document.get("moderation"))
     texts = form.prompt(turn.request.document)
     if not texts:
-        nothing: Asked = asyncio.get_running_loop().create_future()
-        nothing.set_result(CALM)
-        return nothing
+        known: Asked = asyncio.get_running_loop().create_future()
+        known.set_result(FAILURE if texts is None else CALM)
+        return known
     return gateway.judge.ask(Stage.PROMPT, [reading for text in texts for reading in readings(text)], scope(turn))
 
 
@@ -115,7 +115,7 @@ def terms(turn: AnyTurn, gateway: Gateway, form: Form) -> Terms | None:
     """What the turn's stream is guarded by. None: it is not."""
     if gateway.judge is None or turn.policy is None:
         return None
-    size = sum(map(len, form.prompt(turn.request.document)))
+    size = sum(map(len, form.prompt(turn.request.document) or ()))
     return Terms(turn.policy, gateway.judge, scope(turn), form, tells(turn), size)
 
 

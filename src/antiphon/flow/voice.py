@@ -24,7 +24,7 @@ class Form:
     silence: Callable[[int], Document]  # a streamed choice that says nothing
     text: Callable[[Document], str]  # of a whole choice: all that it says
     blank: Callable[[Document], None]  # a whole choice: takes away what it says
-    prompt: Callable[[Document], list[str]]  # of a request: what is asked
+    prompt: Callable[[Document], list[str] | None]  # of a request: what is asked; None: it cannot be read
 
 
 Passing = Document | bytes  # a chunk, or one that is written already as if nothing were found in it

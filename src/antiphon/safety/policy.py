@@ -123,8 +123,10 @@ class Hold:
     ms: int = 500
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Policy:
+    """One of those that the settings make; two are the same only if they are one."""
+
     prompt: Side
     answer: Side
     annotations: bool = True  # told also outside of skytells

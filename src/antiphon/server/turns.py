@@ -14,13 +14,14 @@ from antiphon.errors import OverloadError
 from antiphon.flow.answer import answer
 from antiphon.flow.chat_way import CHAT, ChatTurn
 from antiphon.flow.express import Express, find_lane, lanes
-from antiphon.flow.express_judged import JudgedExpress, may_board
+from antiphon.flow.express_judged import Calm, JudgedExpress, may_board
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Upstream
 from antiphon.flow.relay import Gather
 from antiphon.flow.turn import AnyTurn, R, Turn
 from antiphon.flow.way import Way, Work
 from antiphon.http.server import Exchange
+from antiphon.safety.policy import Policy
 from antiphon.server.client import ChatClient
 
 CLOSE_LIMIT = 5.0  # seconds
@@ -34,6 +35,7 @@ class Turns:
         self._gateway = gateway
         self._lanes = lanes(gateway.routes, gateway.upstreams)
         self._judged = gateway.judge is not None
+        self._calms: dict[Policy, Calm] = {}
         self._silence = silence  # seconds before a keep-alive comment (decision 15)
         self._tasks: dict[ChatClient, tuple[asyncio.Task[None], AnyTurn]] = {}
         self._ticking = False
@@ -72,7 +74,7 @@ class Turns:
         policy = self._gateway.policies.find(lane.route.model, key) if self._judged else None
         if policy is not None and not may_board(policy):
             return False
-        express = (Express if policy is None else JudgedExpress)(
+        ticket = (
             self._gateway,
             lane,
             request_id,
@@ -85,13 +87,21 @@ class Turns:
             exchange.received,
             self._get_off,
         )
-        if isinstance(express, JudgedExpress):
-            assert policy is not None
-            express.policy, express.asked = policy, asked
+        if policy is None:
+            express = Express(*ticket)
+        else:
+            express = JudgedExpress(*ticket, policy=policy, calm=self._calm(policy), asked=asked)
         if not express.board():
             return False
         exchange.on_lost = express.leave
         return True
+
+    def _calm(self, policy: Policy) -> Calm:
+        """Written once for each policy: there are as many as the settings have."""
+        calm = self._calms.get(policy)
+        if calm is None:
+            calm = self._calms[policy] = Calm.of(policy)
+        return calm
 
     def give_up(self) -> None:
         error = OverloadError("The server is shutting down.", code="shutting_down", retry_after=1)
