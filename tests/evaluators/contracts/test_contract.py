@@ -9,24 +9,36 @@ from pathlib import Path
 import pytest
 
 from antiphon.evaluators.panel import Panel
+from antiphon.evaluators.protected import winnow
+from antiphon.evaluators.protected.build import build as build_index
+from antiphon.evaluators.protected.sources import describe
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import CATEGORIES, SAFE, Severity, Stage, Verdict
 from tests.evaluators.contracts.panels import panel_at, panel_of
+from tests.evaluators.protected.conftest import invented
 from tests.support.moderators import MODERATORS
 
 INSIDE = {
     "embedded": 'kind = "embedded"\ntimeout = 20',
     "rules": 'kind = "rules"\nname = "banned"\nwords = ["violence"]\ntimeout = 20',
-    "protected": 'kind = "protected"\ntimeout = 20',
+    "protected": 'kind = "protected"\nindex = ["own.index"]\ntimeout = 20',  # of CODE, made by the fixture
 }
+CODE = invented(seed=99)
 # What each is there to find, and on which side. (What the classifier finds is no single word.)
 GRAVE = "I will kill you and everyone in your family with this violence."
 FINDS = {
     "embedded": (Stage.PROMPT, GRAVE),
     "rules": (Stage.ANSWER, GRAVE),
+    "protected": (Stage.ANSWER, CODE),
     **dict.fromkeys(MODERATORS, (Stage.PROMPT, GRAVE)),
 }
 HARMLESS = "How do I bake bread with a crisp crust?"
+
+
+def index_of(code: str, room: Path) -> None:
+    (room / "source").mkdir()
+    (room / "source" / "own.c").write_text(code)
+    build_index(winnow.CODE, [describe(room / "source", "https://x.example", "GPL-3.0-only")], [], room / "own.index")
 
 
 def judged(verdict: Verdict) -> bool:
@@ -45,6 +57,8 @@ def found(verdict: Verdict) -> bool:
 class TestEvaluator:
     @pytest.fixture
     async def panel(self, tmp_path: Path, kind: str) -> AsyncIterator[Panel]:
+        if kind == "protected":
+            await asyncio.to_thread(index_of, CODE, tmp_path)
         if kind in INSIDE:
             async with panel_of(tmp_path, INSIDE[kind]) as panel:
                 yield panel
@@ -64,15 +78,13 @@ class TestEvaluator:
         assert verdict.severities is None or len(verdict.severities) == len(CATEGORIES)
 
     async def test_it_finds_what_it_is_there_for(self, panel: Panel, kind: str) -> None:
-        if kind == "protected":
-            pytest.skip("what it finds is in tests/evaluators/protected")
         stage, text = FINDS[kind]
         verdict = await panel.ask(stage, [text], Scope())
         assert found(verdict)
         assert verdict.error is None
 
     async def test_the_worst_text_counts_and_neighbours_change_nothing(self, panel: Panel, kind: str) -> None:
-        stage, text = FINDS.get(kind, (Stage.ANSWER, HARMLESS))
+        stage, text = FINDS[kind]
         alone = await panel.ask(stage, [text], Scope())
         harmless = await panel.ask(stage, [HARMLESS], Scope())
         others = [f"{HARMLESS} ({number})" for number in range(5)]
