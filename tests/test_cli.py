@@ -67,6 +67,7 @@ def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         "good.toml: ok",
         "listen    127.0.0.1:9999",
         "serve     2 workers, dialect skytells, auth by 1 key",
+        "safety    annotates; blocks in skytells (by embedded, protected)",
         "upstream  openai: https://api.openai.com/v1 (openai)",
         "          shipped: (scripted)",
         "route     gpt-4o -> openai/gpt-4o-mini, shipped",
@@ -83,6 +84,7 @@ def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
         "serve     1 worker, dialect openai, no auth",
         "engine    smollm2-135m-instruct: packaged model, "
         f"{threads} thread{'s' if threads > 1 else ''}, context 3072, 2 slots",
+        "safety    annotates; blocks in skytells (by embedded, protected)",
         "upstream  embedded: (embedded)",
         "route     smollm2-135m-instruct -> embedded",
         "          * -> embedded/smollm2-135m-instruct",

@@ -65,18 +65,24 @@ def test_plain_values(tmp_path: Path) -> None:
         ANTIPHON_ENGINE__NAME="2024",
         ANTIPHON_SAFETY__ENABLED="False",
         ANTIPHON_SAFETY__HOLD__TOKENS="9",
+        ANTIPHON_SAFETY__HOLD__MODE="adaptive",
     )
     assert settings.server.listen == Address("127.0.0.1", 0)
     assert (settings.server.max_body, settings.server.drain, settings.server.dialect) == (1000, 0.5, "maritaca")
     assert settings.server.workers >= 1
     assert settings.engine.name == "2024"
-    assert settings.safety.hold.tokens == 9
+    assert (settings.safety.hold.tokens, settings.safety.hold.mode) == (9, "adaptive")
     assert not settings.safety.enabled
 
 
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("1", True), ("YES", True), ("off", False), ("0", False)])
 def test_switches(tmp_path: Path, text: str, value: bool) -> None:
     assert load_with(tmp_path, ANTIPHON_SERVER__STRICT=text).server.strict is value
+
+
+@pytest.mark.parametrize(("text", "value"), [("every", "every"), (" every ", "every"), ("no", False), ("on", True)])
+def test_a_switch_with_a_third_position(tmp_path: Path, text: str, value: bool | str) -> None:
+    assert load_with(tmp_path, ANTIPHON_SAFETY__ANNOTATIONS=text).safety.annotations == value
 
 
 @pytest.mark.parametrize(

@@ -211,6 +211,15 @@ DOCUMENT_FAULTS = [
         "2: [safety]: unknown key 'hold.token'; did you mean 'hold.tokens'?",
         "2: [safety]: 'hold.ms' must be 1 or more",
     ]),
+    ('[safety]\nannotations = "all"\nhold = { mode = "none" }\n', [
+        "2: [safety]: 'annotations' must be true, false or 'every', not 'all'",
+        "3: [safety]: 'hold.mode' must be one of full, adaptive, not 'none'",
+    ]),
+    ("[[key]]\nsafety = { annotations = 1 }\n", [
+        "1: [[key]] 1: 'name' is missing",
+        "1: [[key]] 1: 'secret' is missing",
+        "2: [[key]] 1: 'safety.annotations' must be true, false or 'every', not an integer",
+    ]),
     ('[safety]\nprompt = "gat"\n', [
         "2: [safety]: 'prompt' must be one of gate, race, or a table, not 'gat'; did you mean 'gate'?"
     ]),
@@ -277,6 +286,20 @@ def test_everything_wrong_is_told_at_once_in_the_order_of_the_file(tmp_path: Pat
 
 
 # Whatever TOML holds: settings, or faults; nothing else.
+
+
+def test_of_thousands_of_faults_each_one_has_its_line(tmp_path: Path) -> None:
+    """Names are compared with others for the first ones only."""
+    routes = [f'[[route]]\nmodel = "m{n}"\ntargets = [{{ upstream = "aa{n}" }}]\n' for n in range(2000)]
+    wanted = "".join(f'"x{n}",\n' for n in range(2000))
+    lists = f'[[safety.evaluator]]\nkind = "embedded"\nroutes = [\n{wanted}]\n'
+    found = refuse(tmp_path, '[[upstream]]\nname = "aa"\nprotocol = "scripted"\n' + "".join(routes) + lists)
+    assert len(found) == 4000
+    for n in range(2000):
+        line = f'{6 + 3 * n}: [[route]] "m{n}": there is no [[upstream]] named "aa{n}"'
+        assert found[n].removesuffix("; did you mean 'aa'?") == line
+        assert found[2000 + n].startswith(f'{6007 + n}: [safety]: there is no [[route]] "x{n}"')
+    assert found[0].endswith("; did you mean 'aa'?")
 
 
 def names(node: Node) -> Iterator[str]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from shlex import quote
+from typing import Final
 
 import msgspec
 
 from antiphon import __version__
 from antiphon.engine.state import State
+from antiphon.safety.policy import WORDS, Grade, Policy
 from antiphon.settings import Settings
 from antiphon.settings.evaluators import in_force
-from antiphon.settings.model import RouteSettings, ServerSettings
+from antiphon.settings.model import KeySettings, RouteSettings, ServerSettings
+from antiphon.settings.policies import policies
+
+MOST_ROUTES: Final = 20  # that the banner names
 
 
 def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str:
@@ -21,9 +27,12 @@ def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str
     lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
     if engine is not None:
         lines.append(f"  {'engine':9}  {settings.engine.name}, {engine}")
-    lines.append(f"  {'safety':9}  {_safety(settings)}")
-    for position, route in enumerate(settings.routes):
-        lines.append(f"  {'routes' if position == 0 else '':9}  {_route(route)}")
+    lines.append(f"  {'safety':9}  {describe_safety(settings)}")
+    routes = [_route(route) for route in settings.routes[:MOST_ROUTES]]
+    if len(settings.routes) > MOST_ROUTES:
+        routes.append(f"and {len(settings.routes) - MOST_ROUTES:,} more (antiphon check names them)")
+    for position, route in enumerate(routes):
+        lines.append(f"  {'routes' if position == 0 else '':9}  {route}")
     lines.append(f"  {'try':9}  {_curl(settings, sock)}")
     return "\n".join(lines)
 
@@ -34,12 +43,44 @@ def _how(settings: Settings, engine: State | None) -> str:
     return "is running, but cannot answer without its engine."
 
 
-def _safety(settings: Settings) -> str:
-    safety = settings.safety
-    if not safety.enabled:
+def describe_safety(settings: Settings) -> str:
+    """What the server's own rules do, who judges, and how many others there are."""
+    found = policies(settings)
+    others, skytells = found.find("", None, "openai"), found.find("", None, "skytells")
+    if others is None or skytells is None:
         return "off"
-    names = ", ".join(row.name for row in in_force(safety))
-    return f"{safety.preset or 'moderate'}{', annotates only' if safety.mode == 'annotate' else ''} (by {names})"
+    does = _does(others)
+    if _does(skytells) != does:
+        does = f"{does}; {_verb(skytells)} in skytells"
+    if others.prompt.closed:
+        does += "; closed on failure"
+    names = ", ".join(row.name for row in in_force(settings.safety))
+    own = [_count(rows, noun) for rows, noun in ((settings.routes, "route"), (settings.keys, "key"))]
+    told = " and ".join(filter(None, own))
+    return f"{does} (by {names}){f'; {told} with own rules' if told else ''}"
+
+
+def _does(policy: Policy) -> str:
+    """With the severity from which it blocks, where that is one for all."""
+    verb = _verb(policy)
+    levels = {grade.threshold for grade in _grades(policy)}
+    level = levels.pop() if verb == "blocks" and len(levels) == 1 else None
+    return verb if level is None else f"{verb} from {WORDS[level]}"
+
+
+def _verb(policy: Policy) -> str:
+    if not (policy.prompt.filters or policy.answer.filters):
+        return "annotates"
+    return "blocks" if all(grade.blocks for grade in _grades(policy)) else "blocks in part"
+
+
+def _grades(policy: Policy) -> tuple[Grade, ...]:
+    return policy.prompt.grades + policy.answer.grades
+
+
+def _count(rows: Sequence[RouteSettings | KeySettings], noun: str) -> str:
+    number = sum(row.safety is not None for row in rows)
+    return f"{number} {noun}{'' if number == 1 else 's'}" if number else ""
 
 
 def _where(server: ServerSettings, sock: socket.socket) -> str:

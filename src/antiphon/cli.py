@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
+from antiphon.banner import describe_safety
 from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
@@ -133,6 +134,7 @@ def summarize(settings: Settings) -> str:
     lines.append(f"serve     {_count(server.workers, 'worker')}, dialect {server.dialect}, {_auth(settings)}")
     if settings.embedded is not None:
         lines.append(f"engine    {_engine(settings.engine)}")
+    lines.append(f"safety    {describe_safety(settings)}")
     lines += _listing("upstream", [_upstream(upstream) for upstream in settings.upstreams])
     lines += _listing("route", [_route(route) for route in settings.routes])
     return "\n".join(lines)

@@ -11,10 +11,11 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.safety.verdict import CATEGORIES, FAILED, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
+from antiphon.safety.verdict import CALM, CATEGORIES, FAILED, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
 
 Results = dict[str, Any]  # `content_filter_results`
 
+CHARACTERS_PER_TOKEN: Final = 4  # of a window's size: in English, about
 WORDS: Final = tuple(severity.name.lower() for severity in Severity)
 JAILBREAK: Final = "jailbreak"
 PROTECTED_CODE: Final = "protected_material_code"
@@ -37,12 +38,28 @@ class Mode(Enum):
     OFF = "off"
 
 
+class Annotations(Enum):
+    """What a stream is told outside of skytells, where every delta has its own (decision 21)."""
+
+    NONE = "none"
+    CHANGES = "changes"  # the first chunk, the finish chunk, and deltas whose finding differs from the last one told
+    EVERY = "every"  # every delta
+
+    def __bool__(self) -> bool:
+        return self is not Annotations.NONE
+
+
 @dataclass(frozen=True, slots=True)
 class Grade:
     """What becomes of one category. `threshold` None: it is off."""
 
     threshold: Severity | None = Severity.MEDIUM
     mode: Mode = Mode.FILTER
+
+    @property
+    def blocks(self) -> bool:
+        """There is a severity for which it blocks."""
+        return self.mode is Mode.FILTER and self.threshold is not None
 
     def filters(self, severity: Severity) -> bool:
         return (
@@ -69,6 +86,16 @@ class Side:
     detections: Mapping[str, Mode] = field(default_factory=dict)  # absent: annotate
     lists: Mapping[str, Mode] = field(default_factory=dict)  # by the list's name; absent: filter
     closed: bool = False  # what could not be judged is blocked
+    filters: bool = field(init=False, compare=False)  # a finding can block
+    blocks: bool = field(init=False, compare=False)  # a finding or a failure can block
+    clean: Decision = field(init=False, compare=False)  # where nothing was found: nearly always
+
+    def __post_init__(self) -> None:
+        modes = [*(self.detections.get(name) for name in DETECTIONS[self.stage]), *self.lists.values()]
+        filters = Mode.FILTER in modes or any(grade.blocks for grade in self.grades)
+        object.__setattr__(self, "filters", filters)
+        object.__setattr__(self, "blocks", filters or self.closed)
+        object.__setattr__(self, "clean", self._decide(CALM))
 
     def tightened(self) -> Side:
         """Blocks at least what is of medium severity, as a client may ask for (spec §4.5). It cannot loosen."""
@@ -76,6 +103,10 @@ class Side:
         return replace(self, grades=tuple(grades))
 
     def decide(self, verdict: Verdict) -> Decision:
+        """What is told of a finding, and whether it blocks. Do not edit the results: they may be told twice."""
+        return self.clean if verdict is CALM or verdict.calm else self._decide(verdict)
+
+    def _decide(self, verdict: Verdict) -> Decision:
         results: Results = {}
         blocked = False
         for name, grade, severity in zip(CATEGORIES, self.grades, verdict.severities or (), strict=False):
@@ -117,10 +148,16 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """How much of a stream is held back at most, and for how long."""
+    """How a stream is held back: the size of a window, and how often time asks for a look at it."""
 
     tokens: int = 64
     ms: int = 500
+    adaptive: bool = False  # text leaves early while nothing hints at a harmful sentence
+
+    @property
+    def characters(self) -> int:
+        """The longest window."""
+        return self.tokens * CHARACTERS_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +166,7 @@ class Policy:
 
     prompt: Side
     answer: Side
-    annotations: bool = True  # told also outside of skytells
+    annotations: Annotations = Annotations.CHANGES
     races: bool = False  # the upstream is asked before the prompt's verdict is there
     asynchronous: bool = False  # text leaves at once, its verdict later
     hold: Hold = Hold()

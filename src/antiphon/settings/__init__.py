@@ -4,7 +4,7 @@
     kinds.py        the kinds of plain values; places.py: addresses, URLs, files
     secret.py       `env:` and `file:` secrets
     locate.py       the line of every key
-    environment.py  ANTIPHON_… variables laid over the file
+    environment.py  ANTIPHON_… variables laid over the file; names.py: which setting each one names
     walk.py         a document against the schema; relations.py: what holds between its parts
     embedded.py     the embedded model's rows and defaults; evaluators.py: those of [[safety.evaluator]]
     load.py         the whole story

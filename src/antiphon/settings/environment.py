@@ -7,32 +7,28 @@ nothing is a fault; without them it is some other program's, unless it is plainl
 
 from __future__ import annotations
 
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
 
 from antiphon.settings.faults import Fault, Path, printable
 from antiphon.settings.kinds import Form, Kind
+from antiphon.settings.names import PREFIX, Named, Names
 from antiphon.settings.schema import ROOT, Many, Node, Rows, Table
 from antiphon.settings.secret import Secret
 from antiphon.settings.walk import Document, Faults, Places
 
-PREFIX = "ANTIPHON_"
 SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-Named = tuple[Path, Node]
 
 
 def overlay(document: Document, environ: Mapping[str, str], places: Places, faults: Faults) -> None:
     """Writes every override into `document` and notes in `places` where it came from."""
     expand(ROOT, document)
-    known = name_all(document)
-    referred = set(_references(document))
+    names = Names(document)
     chosen: dict[Path, tuple[str, Node]] = {}
     for variable in sorted(environ):
         if not variable.upper().startswith(PREFIX) or not environ[variable]:
             continue
-        found = _resolve(variable, known, referred, faults)
+        found = _resolve(variable, names, faults)
         if found and found[0] in chosen:
             faults.tell(Fault(variable, f"sets the same value as {chosen[found[0]][0]}"))
         elif found:
@@ -79,7 +75,7 @@ def parse(node: Node, text: str) -> object:
     if node.form is Form.SECRET:
         return text if text.startswith(("env:", "file:")) else Secret(text)
     if node.form is Form.SWITCH:
-        return SWITCHES.get(text.strip().lower(), text)
+        return SWITCHES.get(text.strip().lower(), text.strip())
     try:
         value = _toml(text)
     except ValueError:
@@ -87,81 +83,31 @@ def parse(node: Node, text: str) -> object:
     return value if node.form is Form.VALUE or isinstance(value, str) else text
 
 
-def name_all(document: Document) -> Mapping[str, list[Named]]:
-    """Every variable that could be set -> what it names. More than one thing: it is ambiguous."""
-    names: dict[str, list[Named]] = {}
-    by_position: dict[str, Named] = {}
-    for tokens, path, node, positional in _walk(ROOT, document, (), (), False):
-        variable = PREFIX + "__".join(tokens)
-        if positional:
-            by_position.setdefault(variable, (path, node))
-        else:
-            names.setdefault(variable, []).append((path, node))
-    for variable, named in by_position.items():
-        names.setdefault(variable, [named])
-    return names
-
-
-def _walk(
-    node: Node, value: object, tokens: tuple[str, ...], path: Path, positional: bool
-) -> Iterator[tuple[tuple[str, ...], Path, Node, bool]]:
-    if tokens:
-        yield tokens, path, node, positional
-    if isinstance(node, Table):
-        table = value if isinstance(value, dict) else {}
-        for key, child in node.keys.items():
-            yield from _walk(child, table.get(key), (*tokens, key.upper()), (*path, key), positional)
-    elif isinstance(node, Rows) and isinstance(value, list):
-        for position, row in enumerate(value):
-            label = row.get(node.label) if isinstance(row, dict) else None
-            # Targets and evaluators repeat their labels: they are named by position only.
-            if len(path) == 1 and isinstance(label, str):
-                yield from _walk(node.row, row, (*tokens, _token(label)), (*path, position), positional)
-            yield from _walk(node.row, row, (*tokens, str(position)), (*path, position), True)
-
-
-def _token(label: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]", "_", label).upper()
-
-
-def _resolve(variable: str, known: Mapping[str, list[Named]], referred: set[str], faults: Faults) -> Named | None:
+def _resolve(variable: str, names: Names, faults: Faults) -> Named | None:
     name = variable.upper()
-    named = known.get(name, [])
     if "__" not in name.removeprefix(PREFIX):
-        if variable not in referred and (meant := _underscored(name, known)):
+        meant = names.underscored(name)
+        if meant and variable not in names.referred:
             faults.tell(Fault(variable, f"names no setting; did you mean {meant}?"))
         return None
+    named = names.find(name)
     if len(named) == 1:
         return named[0]
     if named:
         positions = " or ".join(str(path[1]) for path, _ in named)
         faults.tell(Fault(variable, f"names more than one; use its position instead of its name: {positions}"))
-    elif variable not in referred:
-        faults.tell(Fault(printable(variable), f"names no setting{_hint(name, known)}"))
+    elif variable not in names.referred:
+        faults.tell(Fault(printable(variable), f"names no setting{_hint(name, names)}"))
     return None
 
 
-def _hint(name: str, known: Mapping[str, list[Named]]) -> str:
+def _hint(name: str, names: Names) -> str:
     table, _, rest = name.removeprefix(PREFIX).partition("__")
     row = rest.partition("__")[0]
-    if isinstance(ROOT.keys.get(table.lower()), Rows) and f"{PREFIX}{table}__{row}" not in known:
+    if isinstance(ROOT.keys.get(table.lower()), Rows) and not names.find(f"{PREFIX}{table}__{row}"):
         return f": there is no [[{table.lower()}]] {printable(row)}"
-    close = get_close_matches(name, [other for other in known if "__" in other], 1, 0.8)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
-def _underscored(name: str, known: Mapping[str, list[Named]]) -> str | None:
-    """ANTIPHON_SERVER_LISTEN was surely meant to be ANTIPHON_SERVER__LISTEN."""
-    return next((other for other in known if "__" in other and re.sub("_+", "_", other) == name), None)
-
-
-def _references(value: object) -> Iterator[str]:
-    """The variables that the file itself asks for."""
-    if isinstance(value, str) and value.startswith("env:"):
-        yield value.removeprefix("env:")
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _references(item)
+    close = names.closest(name)
+    return f"; did you mean {close}?" if close else ""
 
 
 def _toml(text: str) -> object:

@@ -6,7 +6,7 @@ exactly these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from typing import Final
 
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import Path, Wrong, printable
-from antiphon.settings.kinds import Site, suggest
+from antiphon.settings.kinds import Site, Suggestions
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
 from antiphon.settings.places import FILE
 from antiphon.settings.walk import Document, Faults, Places, rows, spell
@@ -62,6 +62,7 @@ def complete(document: Document) -> None:
 
 def check(document: Document, faults: Faults, places: Places) -> None:
     first: dict[str, int] = {}
+    routes, keys = (Suggestions(_known(document, *named)) for named in (("route", "model"), ("key", "name")))
     for position, row in _rows(document):
         kind, name = KINDS.get(str(row.get("kind"))), row.get("name")
         at = (*AT, position)
@@ -74,11 +75,11 @@ def check(document: Document, faults: Faults, places: Places) -> None:
         if row["kind"] == "rules" and not any(row.get(key) for key in RULES):
             faults.add(at, "rules need 'words', 'patterns', a 'file' or 'lists'")
         if row["kind"] == "chat":
-            _chat(row, document, at, faults)
+            _chat(row, document, routes, at, faults)
         if row.get("stages") == []:
             faults.add((*at, "stages"), "'stages' is empty: it would look at nothing")
-        _names(row, "routes", _known(document, "route", "model"), at, faults)
-        _names(row, "keys", _known(document, "key", "name"), at, faults)
+        _names(row, "routes", routes, at, faults)
+        _names(row, "keys", keys, at, faults)
 
 
 def check_files(document: Document, site: Site, faults: Faults) -> None:
@@ -170,7 +171,7 @@ def _keys(row: Document, kind: Row, at: Path, faults: Faults) -> None:
             faults.add((*at, key), f"'{key}' has no meaning for kind {_quote(row['kind'])}")
 
 
-def _chat(row: Document, document: Document, at: Path, faults: Faults) -> None:
+def _chat(row: Document, document: Document, routes: Suggestions, at: Path, faults: Faults) -> None:
     """Asked at a URL of its own, or where a route leads to."""
     if ("url" in row) == ("route" in row):
         faults.add(at, "kind \"chat\" needs either 'url' or 'route'")
@@ -180,7 +181,7 @@ def _chat(row: Document, document: Document, at: Path, faults: Faults) -> None:
         for key in ("credential", "model"):
             if key in row:
                 faults.add((*at, key), f"'{key}' has no meaning beside 'route', whose target says it")
-        _names({"route": [row["route"]]}, "route", _known(document, "route", "model"), at, faults)
+        _names({"route": [row["route"]]}, "route", routes, at, faults)
         if row["route"] == "*" and not _wildcard_has_model(document):
             faults.add((*at, "route"), 'the first target of [[route]] "*" names no model, so none could be asked')
 
@@ -190,17 +191,18 @@ def _wildcard_has_model(document: Document) -> bool:
     return any("model" in target for found in targets for place, target in found if place == 0)
 
 
-def _names(row: Document, key: str, known: list[str], at: Path, faults: Faults) -> None:
+def _names(row: Document, key: str, names: Suggestions, at: Path, faults: Faults) -> None:
     table = "key" if key == "keys" else "route"
     written = row.get(key)
     for place, name in enumerate(written if isinstance(written, list) else ()):
-        if isinstance(name, str) and name not in known:
+        if isinstance(name, str) and name not in names.known:
             path = (*at, key) if key == "route" else (*at, key, place)
-            faults.add(path, f"there is no [[{table}]] {_quote(name)}{suggest(name, known)}")
+            faults.add(path, f"there is no [[{table}]] {_quote(name)}{names.find(name)}")
 
 
-def _known(document: Document, table: str, label: str) -> list[str]:
-    return [row[label] for _, row in rows(document, table) if isinstance(row.get(label), str)]
+def _known(document: Document, table: str, label: str) -> Collection[str]:
+    """In the order of the file."""
+    return dict.fromkeys(row[label] for _, row in rows(document, table) if isinstance(row.get(label), str))
 
 
 def _rows(document: Document) -> list[tuple[int, Document]]:

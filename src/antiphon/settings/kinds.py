@@ -17,6 +17,7 @@ from antiphon.settings.faults import Wrong, quoted
 from antiphon.settings.secret import Secret, find_secret, sendable
 
 LONGEST_NAME = 256
+MOST_SUGGESTIONS = 100  # of one kind: a file of thousands of faults is still refused quickly
 LONGEST_WAIT = 31_536_000  # a year, in seconds: no timer of ours overflows
 TYPES: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
@@ -77,6 +78,19 @@ def suggest(word: str, known: Collection[str]) -> str:
     """The end of a sentence: "; did you mean 'url'?", or nothing."""
     close = closest(word, known)
     return f"; did you mean '{close}'?" if close else ""
+
+
+class Suggestions:
+    """`suggest` for one set of names that may be large: each word is sought once, and only so many words."""
+
+    def __init__(self, known: Collection[str]) -> None:
+        self.known = known
+        self._found: dict[str, str] = {}
+
+    def find(self, word: str) -> str:
+        if word not in self._found and len(self._found) < MOST_SUGGESTIONS:
+            self._found[word] = suggest(word, self.known)
+        return self._found.get(word, "")
 
 
 def _read_switch(value: object, site: Site) -> bool:
@@ -196,6 +210,20 @@ def one_of_numbers(*numbers: int) -> Kind:
         return value
 
     return Kind(read, Form.VALUE)
+
+
+def switch_or(word: str) -> Kind:
+    """A switch with a third position."""
+
+    def read(value: object, site: Site) -> bool | str:
+        if isinstance(value, bool):
+            return value
+        if value == word:
+            return word
+        shown = quoted(value) if isinstance(value, str) else name_type(value)
+        raise Wrong(f"must be true, false or '{word}', not {shown}")
+
+    return Kind(read, Form.SWITCH)
 
 
 def flag(word: str, other: str) -> Kind:

@@ -7,11 +7,11 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from antiphon.settings import embedded, environment, evaluators, relations
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
-from antiphon.settings.locate import locate
 from antiphon.settings.model import Settings
 from antiphon.settings.schema import ROOT, SERVER
 from antiphon.settings.secret import reason
@@ -30,9 +30,9 @@ def load(
         path = DEFAULT_PATH
     text = "" if path is None else _read(path)
     document = _decode(text, path)
-    places = Places(path, locate(text))
+    places = Places(path, text)
     faults = Faults(document, places)
-    embedded.fill(document, _foresee(text, path, environ))
+    embedded.fill(document, _foresee(document, environ))
     environment.overlay(document, environ, places, faults)
     if listen is not None:
         at = ("server", "listen")
@@ -85,13 +85,20 @@ def _decode(text: str, path: str | None) -> Document:
     raise SettingsError([fault])
 
 
-def _foresee(text: str, path: str | None, environ: Mapping[str, str]) -> Document:
+def _foresee(document: Document, environ: Mapping[str, str]) -> Document:
     """The document as the environment will make it: variables can name a row only once it stands there, and whether the
     embedded model's rows do depends on variables too."""
-    draft = _decode(text, path)
-    places = Places(path, {})
+    draft: Document = _copy(document)
+    places = Places(None, "")
     environment.overlay(draft, environ, places, Faults(draft, places))
     return draft
+
+
+def _copy(value: Any) -> Any:
+    """Of a decoded document. (`copy.deepcopy` takes longer than decoding it again.)"""
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    return [_copy(item) for item in value] if type(value) is list else value
 
 
 def _cores() -> int:

@@ -135,6 +135,7 @@ class SideSettings:
 class HoldSettings:
     tokens: int | None = None
     ms: int | None = None
+    mode: str | None = None  # `full` or `adaptive`
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ class PolicySettings:
     """What a key or a route says of safety, and what the server does. None: as the next one below says."""
 
     enabled: bool | None = None
-    annotations: bool | None = None
+    annotations: bool | str | None = None  # or `every`
     mode: str | None = None
     preset: str | None = None
     threshold: str | None = None

@@ -1,7 +1,8 @@
 """The settings' words on safety as the policies that turns are judged by.
 
 The route's word is stronger than the key's, and that than the server's; within one of them the word on a category is
-stronger than the one on its side, and that than the general one, and the preset's comes last.
+stronger than the one on its side, and that than the general one, and the preset's comes last. Where nobody has said a
+mode, the dialect decides (decision 22): skytells filters, the others annotate.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from antiphon.safety.policies import Policies
-from antiphon.safety.policy import DETECTIONS, Grade, Hold, Mode, Policy, Side
+from antiphon.safety.policy import DETECTIONS, Annotations, Grade, Hold, Mode, Policy, Side
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage
 from antiphon.settings.model import CategorySettings, PolicySettings, Settings, SideSettings
+
+ANNOTATIONS: Final = {True: Annotations.CHANGES, False: Annotations.NONE, "every": Annotations.EVERY}
 
 Layers = tuple[PolicySettings, ...]  # strongest first
 
@@ -41,34 +44,33 @@ PRESETS: Final[Mapping[str, Preset]] = {
 
 def policies(settings: Settings) -> Policies:
     server = settings.safety
-    keys = {key.name: key.safety for key in settings.keys if key.safety is not None}
     lists = {row.name: Mode(row.mode or "filter") for row in server.evaluators if row.kind == "rules" and row.name}
-    routes: dict[tuple[str, str | None], Policy | None] = {}
-    for route in settings.routes:
-        if route.safety is not None:
-            routes[route.model, None] = resolve((route.safety, server), lists)
-            for name, own in keys.items():
-                routes[route.model, name] = resolve((route.safety, own, server), lists)
+
+    def of(route: PolicySettings | None, key: PolicySettings | None, filters: bool) -> Policy | None:
+        return resolve(tuple(layer for layer in (route, key, server) if layer is not None), lists, filters)
+
     return Policies(
-        server=resolve((server,), lists),
-        keys={name: resolve((own, server), lists) for name, own in keys.items()},
-        routes=routes,
+        of,
+        {route.model: route.safety for route in settings.routes if route.safety is not None},
+        {key.name: key.safety for key in settings.keys if key.safety is not None},
     )
 
 
-def resolve(layers: Layers, lists: Mapping[str, Mode]) -> Policy | None:
-    """None: safety is off there."""
+def resolve(layers: Layers, lists: Mapping[str, Mode], filters: bool) -> Policy | None:
+    """`filters`: what nobody has said a word on is blocked. None: safety is off there."""
     if not layers[-1].enabled or not _is_on(layers):
         return None
+    default = Mode.FILTER if filters else Mode.ANNOTATE
     return Policy(
-        prompt=_side(Stage.PROMPT, layers, lists),
-        answer=_side(Stage.ANSWER, layers, lists),
-        annotations=_first(layers, lambda layer: layer.annotations, True),
+        prompt=_side(Stage.PROMPT, layers, lists, default),
+        answer=_side(Stage.ANSWER, layers, lists, default),
+        annotations=ANNOTATIONS[_first(layers, lambda layer: layer.annotations, True)],
         races=_first(layers, lambda layer: layer.prompt.timing, "gate") == "race",
         asynchronous=_first(layers, lambda layer: layer.stream, "hold") == "async",
         hold=Hold(
             _first(layers, lambda layer: layer.hold.tokens, Hold().tokens),
             _first(layers, lambda layer: layer.hold.ms, Hold().ms),
+            _first(layers, lambda layer: layer.hold.mode, "full") == "adaptive",
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
     )
@@ -82,20 +84,23 @@ def _is_on(layers: Layers) -> bool:
     return True
 
 
-def _side(stage: Stage, layers: Layers, lists: Mapping[str, Mode]) -> Side:
+def _side(stage: Stage, layers: Layers, lists: Mapping[str, Mode], default: Mode) -> Side:
     return Side(
         stage,
-        tuple(_grade(stage, name, layers) for name in CATEGORIES),
+        tuple(_grade(stage, name, layers, default) for name in CATEGORIES),
         {name: _detection(stage, name, layers) for name in DETECTIONS[stage]},
         {name: _capped(stage, mode, layers) for name, mode in lists.items()},
         closed=_first(layers, lambda layer: layer.on_failure, "open") == "closed",
     )
 
 
-def _grade(stage: Stage, name: str, layers: Layers) -> Grade:
-    threshold = next(_words(stage, name, layers, "threshold"), MODERATE.threshold)
-    mode = Mode(next(_words(stage, name, layers, "mode"), MODERATE.mode))
-    return Grade(None if threshold == "off" else Severity[threshold.upper()], mode)
+def _grade(stage: Stage, name: str, layers: Layers, default: Mode) -> Grade:
+    """The mode that was said holds. Where none was, a threshold asks for blocking: else it would mean nothing."""
+    threshold = next(_words(stage, name, layers, "threshold"), None)
+    word = next(_words(stage, name, layers, "mode"), None)
+    implied = default if threshold in (None, "off") else Mode.FILTER
+    level = None if threshold == "off" else Severity[(threshold or MODERATE.threshold).upper()]
+    return Grade(level, implied if word is None else Mode(word))
 
 
 def _detection(stage: Stage, name: str, layers: Layers) -> Mode:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
-from antiphon.settings.kinds import suggest
+from antiphon.settings.kinds import Suggestions
 from antiphon.settings.model import EvaluatorSettings, Settings, UpstreamSettings
 from antiphon.settings.walk import Document, Faults, Places, rows
 
@@ -71,15 +71,16 @@ def _urls(document: Document, faults: Faults) -> None:
 
 def _targets(document: Document, faults: Faults) -> None:
     upstreams = [row for _, row in rows(document, "upstream")]
-    names = [row["name"] for row in upstreams if isinstance(row.get("name"), str)]
+    names = dict.fromkeys(row["name"] for row in upstreams if isinstance(row.get("name"), str))
     if upstreams and not document.get("route"):
         faults.add(("upstream", 0), "no [[route]] leads here: nothing would be answered")
+    suggestions = Suggestions(names)
     for position, route in rows(document, "route"):
         for place, target in rows(route, "targets"):
             name = target.get("upstream")
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
-                faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggest(name, names)}')
+                faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggestions.find(name)}')
 
 
 def _locks(document: Document, faults: Faults) -> None:

@@ -23,6 +23,7 @@ from antiphon.settings.kinds import (
     one_of,
     one_of_numbers,
     seconds,
+    switch_or,
     whole,
 )
 from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL, check_tls
@@ -185,13 +186,16 @@ def _build_safety(evaluator: tuple[model.EvaluatorSettings, ...] = (), **values:
 
 POLICY: dict[str, Node] = {
     "enabled": SWITCH,
-    "annotations": SWITCH,
+    "annotations": switch_or("every"),
     "mode": MODE,
     "preset": one_of("strict", "enterprise", "child_safe", "moderate", "minimal", "annotate-only", "annotate_only"),
     "threshold": THRESHOLD,
     "prompt": PROMPT,
     "answer": ANSWER,
-    "hold": Table(model.HoldSettings, {"tokens": whole(1, 100_000), "ms": whole(1, 600_000)}),
+    "hold": Table(
+        model.HoldSettings,
+        {"tokens": whole(1, 100_000), "ms": whole(1, 600_000), "mode": one_of("full", "adaptive")},
+    ),
     "stream": one_of("hold", "async"),
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 from typing import Any, Final
 
 from antiphon.settings.faults import Fault, Path, Wrong, printable, quoted
 from antiphon.settings.kinds import Kind, Site, closest, name_type, suggest
+from antiphon.settings.locate import locate
 from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, Table
 
 Document = dict[str, Any]
@@ -27,10 +29,15 @@ FAILED: Final = Failed.FAILED
 class Places:
     """Where each value came from: a line of the file, or the variable laid over it."""
 
-    def __init__(self, file: str | None, lines: Mapping[Path, int]) -> None:
+    def __init__(self, file: str | None, text: str) -> None:
         self._file = file
-        self._lines = lines
+        self._text = text
         self.variables: dict[Path, str] = {}
+
+    @cached_property
+    def _lines(self) -> Mapping[Path, int]:
+        """Sought for the first fault: sound settings do without."""
+        return locate(self._text)
 
     def find(self, path: Path) -> tuple[int, str]:
         """(line, where); the line is 0 for what is not from the file. What is not written stands in its table."""
