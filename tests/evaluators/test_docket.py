@@ -11,7 +11,7 @@ from antiphon.evaluators import docket as room
 from antiphon.evaluators.docket import Docket
 from antiphon.evaluators.memory import Memory, digest
 from antiphon.evaluators.parts import OVERLAP, Part, load_all
-from antiphon.evaluators.wire import MOST_TEXTS, Ask, Told
+from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain
 
@@ -201,6 +201,58 @@ async def test_long_texts_are_cut_into_pieces_that_overlap(plain: Plain) -> None
     assert second == text[1000 - OVERLAP : 2000 - OVERLAP]
     assert third == text[2000 - 2 * OVERLAP :]
     desk.docket.close()
+
+
+async def test_several_texts_are_told_apart(desk: Desk) -> None:
+    told = await desk.ask("all is well", "some violence", "fine")
+    assert told.each == [HARMLESS, VIOLENT, HARMLESS]
+    assert (await desk.ask("some violence", "all is well")).each == [VIOLENT, HARMLESS]  # also from memory
+    assert (await desk.ask("one text")).each is None
+    assert (await desk.ask(*(f"t{number}" for number in range(MOST_EACH + 1)))).each is None
+
+
+async def test_what_failed_is_not_told_apart(desk: Desk) -> None:
+    assert (await desk.ask("all is well", "some violence", parts=("plain", "missing"))).each is None
+
+
+def shown(text: str, *parts: str) -> EarlyAsk:
+    return EarlyAsk(1, text, list(parts))
+
+
+async def test_an_early_look_asks_each_part(plain: Plain) -> None:
+    ends_in_a = Part(plain, early=lambda text: text.endswith("a"))
+    ends_in_b = Part(plain, early=lambda text: text.endswith("b"))
+    docket = Docket({"a": ends_in_a, "b": ends_in_b, "none": Part(plain)}, lambda line: None)
+    assert docket.early_parts == ["a", "b"]
+    assert [docket.look_early(shown(text, "a", "b")) for text in ("xa", "xb", "xc")] == [True, True, False]
+    assert not docket.look_early(shown("xb", "a"))
+    docket.close()
+
+
+async def test_an_early_look_that_cannot_be_had_is_risky(plain: Plain) -> None:
+    def fails(text: str) -> bool:
+        raise RuntimeError("as asked")
+
+    said: list[str] = []
+    parts = {"calm": Part(plain, early=lambda text: False), "none": Part(plain), "fails": Part(plain, early=fails)}
+    docket = Docket(parts, said.append)
+    assert not docket.look_early(shown("x", "calm"))
+    assert docket.look_early(shown("x", "calm", "none"))
+    assert docket.look_early(shown("x", "calm", "missing"))
+    assert docket.look_early(shown("x", "calm", "fails"))
+    assert docket.look_early(shown("x" * (LONGEST_EARLY + 1), "calm"))
+    assert said == ["antiphon: the evaluator 'fails' failed: RuntimeError"]
+    docket.close()
+
+
+async def test_an_early_look_does_not_wait_for_the_thread(plain: Plain) -> None:
+    docket = Docket({"plain": Part(plain, early=lambda text: False)}, lambda line: None)
+    plain.hold()
+    docket.take(Ask(1, Stage.ANSWER, ["held"], ["plain"], LONG), lambda told: None)
+    await begun(plain)
+    assert not docket.look_early(shown("x", "plain"))
+    plain.release()
+    docket.close()
 
 
 def test_memory_forgets_what_was_not_needed_longest() -> None:

@@ -8,6 +8,8 @@ from antiphon.evaluators.wire import (
     LARGEST,
     LENGTH,
     Ask,
+    EarlyAsk,
+    EarlyTold,
     Frames,
     Hello,
     Told,
@@ -29,14 +31,27 @@ VERDICT = Verdict(
 )
 
 
-def test_a_question_arrives_as_it_was_asked() -> None:
-    ask = Ask(7, Stage.ANSWER, ["one", "zwei 二"], ["embedded"], 0.8)
+@pytest.mark.parametrize(
+    "ask",
+    [Ask(7, Stage.ANSWER, ["one", "zwei 二"], ["embedded"], 0.8), EarlyAsk(8, "and so it b", ["embedded", "words"])],
+)
+def test_a_question_arrives_as_it_was_asked(ask: Ask | EarlyAsk) -> None:
     (frame,) = Frames().feed(pack(ask))
     assert ask_decoder.decode(frame) == ask
 
 
-@pytest.mark.parametrize("message", [Hello(), Hello("x is missing."), Told(3, VERDICT), Told(4, Verdict(), True)])
-def test_an_answer_arrives_as_it_was_given(message: Hello | Told) -> None:
+@pytest.mark.parametrize(
+    "message",
+    [
+        Hello(),
+        Hello("x is missing.", ["embedded"]),
+        Told(3, VERDICT),
+        Told(4, Verdict(), True),
+        Told(5, VERDICT, each=[VERDICT, Verdict()]),
+        EarlyTold(6, True),
+    ],
+)
+def test_an_answer_arrives_as_it_was_given(message: Hello | Told | EarlyTold) -> None:
     (frame,) = Frames().feed(pack(message))
     assert told_decoder.decode(frame) == message
 

@@ -4,6 +4,7 @@ While it computes, questions gather. The next batch is for whom the least is lef
 piece by piece, does not keep short ones waiting; every few batches one is for whoever waits longest, so that short ones
 do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question
 whose time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
+An early look waits for nobody: it is cheap, and done in the thread of the loop while the other one computes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Final
 
 from antiphon.evaluators.memory import Memory, digest
 from antiphon.evaluators.parts import Part
-from antiphon.evaluators.wire import MOST_TEXTS, Ask, Told
-from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict
+from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
+from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
 
 MOST_WAITING: Final = 256  # questions
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
@@ -32,10 +33,11 @@ Say = Callable[[str], None]
 
 
 class Piece:
-    __slots__ = ("case", "key", "name", "text")
+    __slots__ = ("case", "index", "key", "name", "text")
 
-    def __init__(self, case: Case, name: str, key: bytes, text: str) -> None:
+    def __init__(self, case: Case, index: int, name: str, key: bytes, text: str) -> None:
         self.case = case
+        self.index = index  # of its text
         self.name = name  # of the part that is to judge it
         self.key = key
         self.text = text
@@ -44,7 +46,7 @@ class Piece:
 class Case:
     """One question, until it is answered."""
 
-    __slots__ = ("_reply", "characters", "id", "left", "missing", "pieces", "stage", "timer", "verdict")
+    __slots__ = ("_each", "_reply", "characters", "id", "left", "missing", "pieces", "stage", "timer", "verdict")
 
     def __init__(self, ask: Ask, reply: Reply) -> None:
         self.id = ask.id
@@ -55,7 +57,14 @@ class Case:
         self.left = 0  # characters of these
         self.missing = 0  # pieces without a verdict
         self.verdict = NOTHING
+        self._each = [NOTHING] * len(ask.texts) if 1 < len(ask.texts) <= MOST_EACH else None
         self._reply = reply
+
+    def find(self, index: int, verdict: Verdict) -> None:
+        """On the text of that index."""
+        self.verdict |= verdict
+        if self._each is not None:
+            self._each[index] |= verdict
 
     def add(self, piece: Piece) -> None:
         self.pieces.append(piece)
@@ -68,7 +77,7 @@ class Case:
         return piece
 
     def answer(self) -> None:
-        self._reply(Told(self.id, self.verdict))
+        self._reply(Told(self.id, self.verdict, each=None if self.verdict.error == FAILED else self._each))
 
 
 Group = tuple[str, Stage]  # what can be judged in one call: by whom, and on which side
@@ -106,6 +115,25 @@ class Docket:
             self._characters += case.characters
             self._work()
 
+    @property
+    def early_parts(self) -> list[str]:
+        """Those that can look early."""
+        return [name for name, part in self._parts.items() if part.early is not None]
+
+    def look_early(self, ask: EarlyAsk) -> bool:
+        """Whether the end of a text is risky, as it is where that cannot be told."""
+        return len(ask.text) > LONGEST_EARLY or any(self._is_risky(name, ask.text) for name in ask.parts)
+
+    def _is_risky(self, name: str, text: str) -> bool:
+        part = self._parts.get(name)
+        if part is None or part.early is None:
+            return True
+        try:
+            return part.early(text)
+        except Exception as error:
+            self._blame(name, error)
+            return True
+
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -117,14 +145,14 @@ class Docket:
                 case.verdict |= FAILURE
                 continue
             memory = self._memories[name]
-            for text in ask.texts:
+            for index, text in enumerate(ask.texts):
                 for piece in part.pieces(text):
                     key = digest(case.stage, piece)
                     known = memory.find(key)
                     if known is not None:
-                        case.verdict |= known
+                        case.find(index, known)
                     else:
-                        case.add(Piece(case, name, key, piece))
+                        case.add(Piece(case, index, name, key, piece))
 
     # One batch after the other
 
@@ -197,7 +225,7 @@ class Docket:
 
     def _settle(self, piece: Piece, verdict: Verdict) -> None:
         case = piece.case
-        case.verdict |= verdict
+        case.find(piece.index, verdict)
         case.missing -= 1
         if not case.missing:
             self._close(case)

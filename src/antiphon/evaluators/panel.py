@@ -1,18 +1,19 @@
 """All evaluators of a worker as one: who applies is asked at once, and the worst of their findings counts.
 
-Where only the evaluator process applies, its future is passed on as it is: this is on the way of every turn.
+Where only the evaluator process applies, it is asked directly: this is on the way of every turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.client import Done, EarlyDone, EvaluatorClient
+from antiphon.evaluators.topic import Topic
 from antiphon.flow.ports import Scope
-from antiphon.safety.verdict import NOTHING, Stage, Verdict
+from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict
 
 MOST_SCOPES: Final = 4096  # whose evaluators are remembered
 
@@ -58,7 +59,12 @@ class Outside:
     bounds: Bounds
 
 
-Asked = tuple[list[str], list[Evaluator]]
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who judges texts of one stage and scope."""
+
+    topic: Topic | None  # None: nothing of the process
+    others: list[Evaluator]
 
 
 class Panel:
@@ -69,7 +75,8 @@ class Panel:
         self._client = client
         self._inside = tuple(inside)
         self._outside = tuple(outside)
-        self._known: dict[tuple[Stage, Scope], Asked] = {}
+        self._prompts: dict[tuple[str | None, str | None], Asked] = {}  # by route and key
+        self._answers: dict[tuple[str | None, str | None], Asked] = {}
 
     @property
     def state(self) -> str | None:
@@ -87,28 +94,61 @@ class Panel:
             await each.evaluator.close()
 
     def ask(self, stage: Stage, texts: Sequence[str], scope: Scope) -> asyncio.Future[Verdict]:
-        parts, others = self._known.get((stage, scope)) or self._find(stage, scope)
-        if parts and self._client is not None:
-            first = self._client.ask(stage, texts, parts)
-            if not others:
+        """The future never fails, and keeps the evaluators' time limits; what could not be judged says so."""
+        asked = self._asked(stage, scope)
+        if asked.topic is not None and self._client is not None:
+            first = self._client.ask_about(asked.topic, texts)
+            if not asked.others:
                 return first
-            asked = [first]
+            futures = [first]
         else:
-            asked = []
-        asked += [other.ask(stage, texts) for other in others]
-        if len(asked) == 1:
-            return asked[0]
-        return Gathering(asked).whole if asked else _nothing()
+            futures = []
+        futures += [other.ask(stage, texts) for other in asked.others]
+        if len(futures) == 1:
+            return futures[0]
+        return Gathering(futures).whole if futures else _nothing()
+
+    def ask_now(self, stage: Stage, texts: Sequence[str], scope: Scope, done: Done) -> Verdict | None:
+        """The same without a future. The verdict, where it is known at once: all texts were judged before, nobody is
+        to judge them, or too many wait already (FAILURE). None: `done` is called with it, once, later."""
+        asked = self._asked(stage, scope)
+        if asked.others:
+            self.ask(stage, texts, scope).add_done_callback(_teller(done))
+            return None
+        if asked.topic is None or self._client is None:
+            return NOTHING
+        return self._client.ask_now(asked.topic, texts, done)
+
+    def early(self, text: str, scope: Scope, done: EarlyDone) -> bool:
+        """Whether the end of a streamed answer may begin, or be part of, something that would be found harmful.
+
+        `text`: about 200 characters, the newest at the end; of what is not the end nothing is said, so what is new in
+        it should be a few words. `done` is called with True ("risky") or False, once, later; with True also where
+        nobody could tell in 0.1 s. Returns False, and `done` is never called, where there is no early look: somebody
+        outside judges these answers, or a list with patterns does, or the process is not there."""
+        asked = self._asked(Stage.ANSWER, scope)
+        if asked.others or asked.topic is None or self._client is None:
+            return False
+        return self._client.look_early(text, asked.topic.parts, done)
 
     def reach(self, scope: Scope) -> int:
         return max((each.reach for each in self._inside if each.bounds.holds(Stage.ANSWER, scope)), default=0)
 
+    def _asked(self, stage: Stage, scope: Scope) -> Asked:
+        known = self._prompts if stage is Stage.PROMPT else self._answers
+        place = scope.route, scope.key
+        asked = known.get(place)
+        if asked is None:
+            asked = self._find(stage, scope)
+            if len(known) < MOST_SCOPES:
+                known[place] = asked
+        return asked
+
     def _find(self, stage: Stage, scope: Scope) -> Asked:
         parts = [each.name for each in self._inside if each.bounds.holds(stage, scope)]
         others = [each.evaluator for each in self._outside if each.bounds.holds(stage, scope)]
-        if len(self._known) < MOST_SCOPES:
-            self._known[stage, scope] = parts, others
-        return parts, others
+        topic = self._client.topic(stage, parts) if parts and self._client is not None else None
+        return Asked(topic, others)
 
 
 class Gathering:
@@ -134,6 +174,10 @@ class Gathering:
         if whole.cancelled():
             for future in self._asked:
                 future.cancel()
+
+
+def _teller(done: Done) -> Callable[[asyncio.Future[Verdict]], None]:
+    return lambda future: done(FAILURE if future.cancelled() else future.result())
 
 
 def _nothing() -> asyncio.Future[Verdict]:

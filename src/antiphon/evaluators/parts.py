@@ -49,6 +49,8 @@ class Part:
     evaluator: Evaluator
     piece: int | None = None  # characters at a time; None: a text is looked at whole, because that is cheap
     overlap: int = OVERLAP
+    # Whether the end of a text may begin a finding: cheap, and for another thread than `judge`. None: it cannot tell.
+    early: Callable[[str], bool] | None = None
 
     def pieces(self, text: str) -> list[str]:
         if self.piece is None or len(text) <= self.piece:
@@ -88,7 +90,8 @@ def load_all(wanted: Mapping[str, Loader]) -> tuple[dict[str, Part], list[str]]:
 def load_classifier() -> Part:
     from antiphon.evaluators.embedded.classifier import Classifier  # noqa: PLC0415
 
-    return Part(Classifier.load(), PIECE)
+    classifier = Classifier.load()
+    return Part(classifier, PIECE, early=classifier.early)
 
 
 def load_protected(order: ProtectedOrder) -> Part:
@@ -96,14 +99,16 @@ def load_protected(order: ProtectedOrder) -> Part:
     from antiphon.evaluators.protected.match import ProtectedMaterial  # noqa: PLC0415
 
     indexes = [Path(index) for index in order.indexes] or [PACKAGED]
-    return Part(ProtectedMaterial([ProtectedIndex.load(index) for index in indexes]), CODE_PIECE, CODE_OVERLAP)
+    material = ProtectedMaterial([ProtectedIndex.load(index) for index in indexes])
+    return Part(material, CODE_PIECE, CODE_OVERLAP, early=_never)
 
 
 def load_rules(order: RuleOrder) -> Part:
     from antiphon.evaluators.rules.check import make  # noqa: PLC0415
 
     rules = make(order.name, order.words, order.patterns, order.file, order.lists)
-    return Part(rules, RULE_PIECE, max(OVERLAP, _bounded(rules.longest())))
+    overlap = max(OVERLAP, _bounded(rules.longest()))
+    return Part(rules, RULE_PIECE, overlap, early=rules.early if rules.looks_early else None)
 
 
 def reach(order: RuleOrder) -> int:
@@ -113,6 +118,11 @@ def reach(order: RuleOrder) -> int:
     except ImportError:  # then the process has no such list either, and says so
         return 0
     return _bounded(make(order.name, order.words, order.patterns, order.file, order.lists).longest())
+
+
+def _never(text: str) -> bool:
+    """Copied code is told by many lines: no beginning shows it."""
+    return False
 
 
 def _bounded(longest: int | None) -> int:

@@ -11,6 +11,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
@@ -20,8 +21,11 @@ import uvloop
 from antiphon.evaluators.docket import Docket
 from antiphon.evaluators.orders import BEAT, END, Orders
 from antiphon.evaluators.parts import Loader, load_all, loaders
-from antiphon.evaluators.wire import Frames, Hello, Told, WireError, ask_decoder, pack
+from antiphon.evaluators.wire import Ask, EarlyTold, Frames, Hello, Told, WireError, ask_decoder, pack
 from antiphon.log import put
+
+SWITCH: Final = 0.001  # seconds after which the thread that computes lets the loop run: early looks are short
+MOST_EARLY: Final = 64  # early looks of one read: 8 ms of work; whoever asks for more at once is told to hold
 
 LONGEST_BATCH: Final = 5.0  # seconds; twenty times what a piece of prose takes, five times what one of emoji does
 
@@ -37,6 +41,7 @@ async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: in
     loop.add_signal_handler(END, stopping.set)
     loop.add_reader(life, stopping.set)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.setswitchinterval(SWITCH)
     parts, faults = load_all(wanted)
     for fault in faults:
         _say(f"antiphon: {fault}.")
@@ -74,12 +79,18 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
-        stream.write(pack(self._hello))
+        stream.write(pack(Hello(self._hello.fault, self._docket.early_parts)))
 
     def data_received(self, data: bytes) -> None:
         try:
+            early = 0
             for frame in self._frames.feed(data):
-                self._docket.take(ask_decoder.decode(frame), self._reply)
+                ask = ask_decoder.decode(frame)
+                if isinstance(ask, Ask):
+                    self._docket.take(ask, self._reply)
+                else:
+                    early += 1
+                    self._reply(EarlyTold(ask.id, early > MOST_EARLY or self._docket.look_early(ask)))
         except (WireError, msgspec.MsgspecError) as error:
             _say(f"antiphon: the evaluator process was asked what it cannot read: {type(error).__name__}")
             self.abort()
@@ -101,7 +112,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.resume_reading()
 
-    def _reply(self, told: Told) -> None:
+    def _reply(self, told: Told | EarlyTold) -> None:
         if self._transport is not None:
             self._transport.write(pack(told))
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
+from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
 from antiphon.evaluators.embedded.language import ENGLISH, HEADS, Gate, Parts
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
@@ -24,16 +25,24 @@ _NO_SCORES: Final = (0.0,) * len(CATEGORIES)
 
 
 class Classifier:
-    """One text's verdict does not depend on the texts judged beside it. Not for use from two threads at once."""
+    """One text's verdict does not depend on the texts judged beside it. Not for use from two threads at once; `early`
+    may be asked beside it."""
 
     def __init__(
-        self, normaliser: Normaliser, gate: Gate, cascade: Cascade, heads: dict[str, Head], calibration: Calibration
+        self,
+        normaliser: Normaliser,
+        gate: Gate,
+        cascade: Cascade,
+        heads: dict[str, Head],
+        calibration: Calibration,
+        early: EarlyLook,
     ) -> None:
         self._normalise = normaliser
         self._gate = gate
         self._cascade = cascade
         self._heads = heads
         self._calibration = calibration
+        self.early = early  # whether the end of a text may begin something harmful
 
     @classmethod
     def load(cls, folder: Path = WEIGHTS) -> Classifier:
@@ -41,7 +50,10 @@ class Classifier:
         tokens = WordPiece.load(folder / "vocabulary.txt")
         cascade = Cascade(tokens, Network(folder / "cnn.onnx"), Network(folder / "encoder.onnx"), calibration)
         heads = {name: _head(folder, calibration, name) for name in HEADS}
-        return cls(Normaliser(tokens.ids), Gate.load(folder / "languages.npz"), cascade, heads, calibration)
+        normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
+        network = EarlyNetwork.load(folder / "early.npz")
+        early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
+        return cls(normaliser, gate, cascade, heads, calibration, early)
 
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         return [self._judge(text, stage) for text in texts]

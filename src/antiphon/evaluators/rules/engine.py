@@ -38,8 +38,9 @@ class Expression:
 class Scanner:
     """Expressions, compiled together."""
 
-    def __init__(self, database: hyperscan.Database) -> None:
+    def __init__(self, database: hyperscan.Database, scratch: hyperscan.Scratch | None = None) -> None:
         self._database = database
+        self._scratch = scratch  # None: the database's own
 
     @classmethod
     def of_words(cls, words: Sequence[bytes]) -> Scanner:
@@ -48,6 +49,10 @@ class Scanner:
     @classmethod
     def of_expressions(cls, expressions: Sequence[Expression]) -> Scanner:
         return cls(_compiled([one.source.encode() for one in expressions], [one.flags for one in expressions]))
+
+    def twin(self) -> Scanner:
+        """The same with a scratch space of its own: the two may be used by two threads."""
+        return Scanner(self._database, hyperscan.Scratch(self._database))
 
     @property
     def size(self) -> int:
@@ -60,7 +65,7 @@ class Scanner:
             return found(number, begin, end) or None
 
         try:
-            self._database.scan(text, match_event_handler=event)
+            self._database.scan(text, match_event_handler=event, scratch=self._scratch)
         except hyperscan.ScanTerminated:
             pass
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from antiphon.evaluators.rules import beginnings
 from antiphon.evaluators.rules.engine import ExpressionFault
 from antiphon.evaluators.rules.folding import normal
 from antiphon.evaluators.rules.patterns import Patterns
@@ -24,6 +25,16 @@ class Rules:
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         """On both sides of the model alike; who wants one side only asks for that side only."""
         return [Verdict(lists=self._met(text)) for text in texts]
+
+    @property
+    def looks_early(self) -> bool:
+        """Whether beginnings of findings can be told: of words, unless they are very long; not of patterns."""
+        return all(rules.looks_early for rules in self._lists)
+
+    def early(self, text: str) -> bool:
+        """Whether a listed word stands in the text, or may begin at its end. For use beside `judge`, in any thread."""
+        folded = normal(text)
+        return any(rules.early(folded) for rules in self._lists)
 
     def longest(self) -> int | None:
         """How many characters a match spans at most, with those beside it that decide; None: there is no limit."""
@@ -52,6 +63,13 @@ class _Compiled:
 
     def found(self, plain: bytes, folded: bytes) -> bool:
         return bool((self._words and self._words.found(folded)) or (self._patterns and self._patterns.found(plain)))
+
+    @property
+    def looks_early(self) -> bool:
+        return self._patterns is None and (self._words is None or self._words.longest_word <= beginnings.LONGEST)
+
+    def early(self, folded: str) -> bool:
+        return self._words is not None and self._words.early(folded)
 
     def longest(self) -> int | None:
         spans = [part.longest() for part in (self._words, self._patterns) if part]

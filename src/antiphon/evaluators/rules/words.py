@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from antiphon.evaluators.rules.beginnings import Beginnings
 from antiphon.evaluators.rules.engine import Scanner
 from antiphon.evaluators.rules.folding import joins, normal
 
@@ -23,6 +24,8 @@ class Words:
         self._words = [normal(word).strip() for word in words]
         self._lengths = [len(word.encode()) for word in self._words]
         self._scanner = Scanner.of_words([word.encode() for word in self._words])
+        self._beginnings = Beginnings(self._words)
+        self._early_scanner = self._scanner.twin()
 
     @property
     def size(self) -> int:
@@ -34,6 +37,17 @@ class Words:
 
     def found(self, text: bytes) -> bool:
         """`text`: normalised, in UTF-8."""
+        return self._search(self._scanner, text)
+
+    @property
+    def longest_word(self) -> int:
+        return self._beginnings.longest
+
+    def early(self, text: str) -> bool:
+        """Whether a word stands in a text, or begins at its end. `text`: normalised. Beside `found`, in any thread."""
+        return self._beginnings(text) or self._search(self._early_scanner, text.encode(errors="replace"))
+
+    def _search(self, scanner: Scanner, text: bytes) -> bool:
         hit = False
 
         def meet(number: int, _: int, end: int) -> bool:
@@ -41,7 +55,7 @@ class Words:
             hit = self._stands_alone(text, self._words[number], end - self._lengths[number], end)
             return hit
 
-        self._scanner.scan(text, meet)
+        scanner.scan(text, meet)
         return hit
 
     @staticmethod
