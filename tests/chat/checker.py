@@ -79,7 +79,8 @@ def _check_choice(choice: Document, answers: list[Answer]) -> None:
     assert "finish_reason" in choice
     if index == len(answers):
         assert delta["role"] == "assistant"
-        assert delta["content"] == ""
+        assert delta["content"] in ("", None)  # null where the upstream said so (decision 23)
+        assert delta.get("refusal") is None
         assert choice["finish_reason"] is None
         answers.append(Answer())
         return
@@ -124,9 +125,13 @@ def _fold_call(fragment: Document, answer: Answer) -> None:
     index = fragment["index"]
     if index == len(answer.tools):
         kind = fragment["type"]
-        body = fragment[kind]
         assert isinstance(fragment["id"], str)
         assert fragment["id"]
+        if kind not in ("function", "custom"):  # a vendor's own kind travels as it came
+            assert fragment["id"] not in [tool.id for tool in answer.tools]
+            answer.tools.append(Tool(fragment["id"], kind, ""))
+            return
+        body = fragment[kind]
         assert isinstance(body["name"], str)
         assert body["arguments" if kind == "function" else "input"] == ""
         assert fragment["id"] not in [tool.id for tool in answer.tools]
@@ -136,6 +141,8 @@ def _fold_call(fragment: Document, answer: Answer) -> None:
     tool = answer.tools[index]
     assert "id" not in fragment
     assert "type" not in fragment
+    if tool.type not in ("function", "custom"):
+        return
     body = fragment[tool.type]
     if "name" in body:  # a name that was cut, of a tool nobody declared: it may only come on before the arguments
         assert tool.arguments == ""
@@ -161,6 +168,8 @@ def _check_arguments(answer: Answer) -> None:
     """A call that was not cut has arguments. (That they parse is the upstream's to see to, unless it sent none.)"""
     if answer.finish in ("length", "content_filter"):
         return
+    if answer.finish in ("tool_calls", "function_call"):
+        assert answer.tools or answer.function_call, "told of a call that is not there"
     for tool in answer.tools:
         if tool.type == "function":
             assert tool.arguments.strip()

@@ -23,7 +23,7 @@ STREAMS = Path(__file__).parent.parent / "data" / "streams"
 
 def request(**fields: Any) -> ChatRequest:
     defaults: Document = {
-        "document": {},
+        "source": {},
         "model": "asked",
         "stream": True,
         "n": 1,
@@ -33,6 +33,8 @@ def request(**fields: Any) -> ChatRequest:
         "named_tool": False,
         "legacy_functions": False,
     }
+    if "document" in fields:
+        fields["source"] = fields.pop("document")
     return ChatRequest(**{**defaults, **fields})
 
 

@@ -568,3 +568,62 @@ def test_replay_keeps_the_vendors_word_for_the_finish() -> None:
     assert finish["choices"][0]["native_finish_reason"] == "wibble"
     inside = answer({"content": "x", "finish_reason": "length"}, None)
     assert ends(inside)[-1]["choices"][0]["finish_reason"] == "length"
+
+
+# -- what the stream machine repairs is repaired in whole answers too
+
+
+@pytest.mark.parametrize("word", ["tool_calls", "function_call", "tool_use"])
+@pytest.mark.parametrize("calls", [{}, {"tool_calls": []}, {"tool_calls": None}, {"function_call": {}}])
+def test_no_call_no_tool_calls(word: str, calls: Document) -> None:
+    for asked in ({}, {"legacy_functions": True}, {"named_tool": True}):
+        choice = conformed(answer({"content": "x", **calls}, word), ask(**asked)).document["choices"][0]
+        assert choice["finish_reason"] == "stop"
+        assert choice["message"] == {"role": "assistant", "content": "x"}
+
+
+def test_a_vendors_own_call_keeps_the_upstreams_word() -> None:
+    entry = {"id": "x", "type": "web_search", "web_search": {"query": "q"}, "index": 3}
+    choice = conformed(answer({"content": None, "tool_calls": [dict(entry)]}, "tool_calls")).document["choices"][0]
+    assert (choice["message"]["tool_calls"], choice["finish_reason"]) == ([entry], "tool_calls")
+
+
+@pytest.mark.parametrize("arguments", ['{}{"city": "Paris"}', '{} {"city": "Paris"}', '{}\n{}{"city": "Paris"}'])
+def test_an_empty_object_before_the_arguments_is_removed(arguments: str) -> None:
+    result = conformed(answer({"content": None, "tool_calls": [call(arguments)]}, "tool_calls"))
+    [made] = result.document["choices"][0]["message"]["tool_calls"]
+    assert made["function"]["arguments"] == '{"city": "Paris"}'
+    assert result.unparsed == []
+    legacy = conformed(answer({"function_call": {"name": "f", "arguments": arguments}}), ask(legacy_functions=True))
+    assert legacy.document["choices"][0]["message"]["function_call"]["arguments"] == '{"city": "Paris"}'
+
+
+def test_arguments_that_are_no_json_are_named() -> None:
+    calls = [call("{"), call("{}", id="b"), call("", id="c"), {"id": "d", "custom": {"name": "sql", "input": "{"}}]
+    message = {"content": None, "tool_calls": calls}
+    assert conformed(answer(json.loads(json.dumps(message)), "tool_calls")).unparsed == ["f"]
+    assert conformed(answer(message, "length")).unparsed == []
+    legacy = conformed(answer({"function_call": {"name": "g", "arguments": "x"}}), ask(legacy_functions=True))
+    assert legacy.unparsed == ["g"]
+
+
+def test_content_parts_of_a_whole_answer_need_no_index() -> None:
+    parts = [{"type": "image", "index": 5}, {"type": "text", "text": "a"}, {"type": "image"}]
+    assert message_of(answer({"content": parts}))["content_parts"] == [parts[0], parts[2]]
+
+
+def test_keys_stay_in_their_order_and_so_do_those_that_say_nothing() -> None:
+    message = {"x": 1, "content": "Hi", "role": "assistant", "refusal": None, "audio": None, "reasoning_content": ""}
+    document = answer(dict(message), system_fingerprint=None, service_tier=None)
+    choice = document["choices"][0] = {
+        "finish_reason": "stop",
+        "y": None,
+        "message": message,
+        "error": None,
+        "index": 0,
+    }
+    before = json.loads(json.dumps(document))
+    result = conformed(document).document
+    assert result == before
+    assert list(result["choices"][0]) == list(choice)
+    assert list(result["choices"][0]["message"])[1:] == ["x", "content", "refusal", "audio", "reasoning_content"]

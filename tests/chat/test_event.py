@@ -33,6 +33,17 @@ def test_decode() -> None:
     assert caught.value.status == 429
 
 
+def test_a_byte_order_mark_is_skipped() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert decode(mark + b'{"a":1}') == {"a": 1}
+    assert decode(mark + b'{"a":"\\ud83d"}') == {"a": "\ud83d"}  # the lenient reading too
+    assert decode(Named(mark + b'{"type":"ping"}', b"ping")) == {}
+    for payload in (mark, mark + b"{", mark + mark + b"{}", b"{}" + mark):
+        with pytest.raises(UpstreamError) as caught:
+            decode(payload)
+        assert caught.value.code == "upstream_malformed"
+
+
 @pytest.mark.parametrize(
     "payload",
     [

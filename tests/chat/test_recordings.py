@@ -163,7 +163,7 @@ def test_errors_inside_a_stream() -> None:
 def test_azure_keys_travel_and_its_empty_chunk_is_folded() -> None:
     chunks, _ = play([recording("azure_default")], start("azure_default"))
     assert [list(chunk["choices"][0]["delta"]) for chunk in chunks] == [
-        ["role", "content"],
+        ["role", "content", "refusal"],
         ["content"],
         ["content"],
         [],
@@ -194,7 +194,9 @@ def test_vendor_extras_travel() -> None:
     [call] = [c for chunk in gemini for c in chunk["choices"][0]["delta"].get("tool_calls", []) if "extra_content" in c]
     assert call["extra_content"] == {"google": {"thought_signature": "c2ln"}}
     mistral, _ = play([recording("mistral")], start("mistral"))
-    assert mistral[2]["choices"][0]["delta"]["content_parts"] == [{"type": "reference", "reference_ids": [1]}]
+    assert mistral[2]["choices"][0]["delta"]["content_parts"] == [
+        {"index": 0, "type": "reference", "reference_ids": [1]}
+    ]
 
 
 def test_what_rode_on_the_usage_chunk_rides_on_ours() -> None:

@@ -169,7 +169,6 @@ SIMPLE: list[Case] = [
     ({"store": "yes"}, *typed("store", "a boolean", "a string")),
     ({"parallel_tool_calls": 1}, *typed("parallel_tool_calls", "a boolean", "an integer")),
     ({"user": 7}, *typed("user", "a string", "an integer")),
-    ({"safety_identifier": "x" * 70}, *lengthy("safety_identifier", "a string", 64, 70)),
     ({"prompt_cache_key": {}}, *typed("prompt_cache_key", "a string", "an object")),
     ({"prompt_cache_retention": 24}, *typed("prompt_cache_retention", "a string", "an integer")),
     ({"prompt_cache_options": {"ttl": 30}}, *typed("prompt_cache_options.ttl", "a string", "an integer")),
@@ -196,13 +195,11 @@ SIMPLE: list[Case] = [
     ),
     ({"modalities": "text"}, *typed("modalities", "an array of strings", "a string")),
     ({"modalities": [1]}, *typed("modalities[0]", "a string", "an integer")),
-    ({"modalities": ["text", "audio"]}, *lacks("audio")),
     ({"audio": {"voice": "alloy"}}, *lacks("audio.format")),
     ({"audio": {"format": "wav"}}, *lacks("audio.voice")),
     ({"audio": {"format": "wav", "voice": 1}}, *typed("audio.voice", CHOICE, "an integer")),
     ({"prediction": {"content": "x"}}, *lacks("prediction.type")),
     ({"prediction": {"type": "content"}}, *lacks("prediction.content")),
-    ({"prediction": {"type": "text", "content": "x"}}, *supported("prediction.type", "text", "'content'")),
     ({"prediction": {"type": "content", "content": 5}}, *typed("prediction.content", CONTENT, "an integer")),
     ({"moderation": "on"}, *typed("moderation", "an object", "a string")),
     (
@@ -220,11 +217,6 @@ FORMATS: list[Case] = [
     ({"response_format": "json"}, *typed("response_format", "an object", "a string")),
     ({"response_format": {}}, *lacks("response_format.type")),
     ({"response_format": {"type": None}}, *typed("response_format.type", "a string", "null")),
-    (
-        {"response_format": {"type": "xml"}},
-        *supported("response_format.type", "xml", "'text', 'json_object', and 'json_schema'"),
-    ),
-    ({"response_format": {"type": "json_object"}}, NEEDS_JSON, "messages", None),
     ({"response_format": {"type": "json_schema"}}, *lacks(SHAPE)),
     (schema(schema={}), *lacks(f"{SHAPE}.name")),
     (schema(name=None), *typed(f"{SHAPE}.name", "a string", "null")),
@@ -239,7 +231,6 @@ FORMATS: list[Case] = [
 TOOLS: list[Case] = [
     ({"tools": {}}, *typed("tools", "an array of objects", "an object")),
     ({"tools": ["f"]}, *typed("tools[0]", "an object", "a string")),
-    ({"tools": [{"type": "function", "function": {"name": "f"}}] * 129}, *lengthy("tools", "an array", 128, 129)),
     ({"tools": [{"name": "f", "parameters": {}}]}, *lacks("tools[0].function")),
     ({"tools": [{"type": "function", "name": "f"}]}, *lacks("tools[0].function")),
     ({"tools": [{"function": {"name": "f"}}]}, *lacks("tools[0].type")),
@@ -264,20 +255,14 @@ TOOLS: list[Case] = [
         {"tools": [{"type": "custom", "custom": {"name": "c", "format": {"type": "grammar"}}}]},
         *lacks("tools[0].custom.format.grammar"),
     ),
-    ({"tool_choice": "sometimes"}, *supported("tool_choice", "sometimes", "'none', 'auto', and 'required'")),
     ({"tool_choice": 1}, *typed("tool_choice", CHOICE, "an integer")),
     ({"tool_choice": []}, *typed("tool_choice", CHOICE, "an array")),
     ({"tool_choice": {}}, *lacks("tool_choice.type")),
     ({"tool_choice": {"type": "function"}}, *lacks("tool_choice.function")),
     ({"tool_choice": {"type": "function", "function": {}}}, *lacks("tool_choice.function.name")),
     ({"tool_choice": {"type": "custom"}}, *lacks("tool_choice.custom")),
-    (
-        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "any", "tools": []}}},
-        *supported("tool_choice.allowed_tools.mode", "any", "'auto' and 'required'"),
-    ),
     ({"functions": []}, *hollow("functions")),
     ({"functions": [{}]}, *lacks("functions[0].name")),
-    ({"functions": [{"name": "f"}] * 129}, *lengthy("functions", "an array", 128, 129)),
     ({"function_call": "always"}, *supported("function_call", "always", "'none' and 'auto'")),
     ({"function_call": {}}, *lacks("function_call.name")),
 ]
@@ -310,18 +295,7 @@ MESSAGES: list[Case] = [
     (part({"type": "input_audio", "input_audio": {"data": "x"}}), *lacks(f"{BODY}[0].input_audio.format")),
     (part({"type": "file"}), *lacks(f"{BODY}[0].file")),
     (part({"type": "file", "file": {"file_id": 1}}), *typed(f"{BODY}[0].file.file_id", "a string", "an integer")),
-    (
-        part({"type": "refusal", "refusal": "no"}),
-        *supported(f"{BODY}[0].type", "refusal", "'text', 'image_url', 'input_audio', and 'file'"),
-    ),
     (part({"type": "refusal"}, "assistant"), *lacks(f"{BODY}[0].refusal")),
-    *(
-        (
-            part({"type": "image_url", "image_url": {"url": "u"}}, role),
-            *supported(f"{BODY}[0].type", "image_url", "'text'"),
-        )
-        for role in ("system", "developer")
-    ),
     (said({"role": "tool", "content": "r"}), *lacks("messages[0].tool_call_id")),
     (said({"role": "tool", "tool_call_id": None}), *typed("messages[0].tool_call_id", "a string", "null")),
     (said({"role": "function", "content": "r"}), *lacks("messages[0].name")),
@@ -376,7 +350,34 @@ MODEL: list[Case] = [
     ({"model": False}, *typed("model", "a string", "a boolean")),
 ]
 
+# Words, limits and rules that differ between vendors: the upstream judges them (decision 24).
 STRICT: list[Case] = [
+    ({"safety_identifier": "x" * 70}, *lengthy("safety_identifier", "a string", 64, 70)),
+    ({"modalities": ["text", "audio"]}, *lacks("audio")),
+    ({"prediction": {"type": "text", "content": "x"}}, *supported("prediction.type", "text", "'content'")),
+    (
+        {"response_format": {"type": "xml"}},
+        *supported("response_format.type", "xml", "'text', 'json_object', and 'json_schema'"),
+    ),
+    ({"response_format": {"type": "json_object"}}, NEEDS_JSON, "messages", None),
+    ({"tools": [{"type": "function", "function": {"name": "f"}}] * 129}, *lengthy("tools", "an array", 128, 129)),
+    ({"tool_choice": "sometimes"}, *supported("tool_choice", "sometimes", "'none', 'auto', and 'required'")),
+    (
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "any", "tools": []}}},
+        *supported("tool_choice.allowed_tools.mode", "any", "'auto' and 'required'"),
+    ),
+    ({"functions": [{"name": "f"}] * 129}, *lengthy("functions", "an array", 128, 129)),
+    (
+        part({"type": "refusal", "refusal": "no"}),
+        *supported(f"{BODY}[0].type", "refusal", "'text', 'image_url', 'input_audio', and 'file'"),
+    ),
+    *(
+        (
+            part({"type": "image_url", "image_url": {"url": "u"}}, role),
+            *supported(f"{BODY}[0].type", "image_url", "'text'"),
+        )
+        for role in ("system", "developer")
+    ),
     ({"top_k": 5}, "Unknown parameter: 'top_k'.", "top_k", "unknown_parameter"),
     ({"thinking": None}, "Unknown parameter: 'thinking'.", "thinking", "unknown_parameter"),
     (
@@ -436,7 +437,7 @@ def test_required_fields_may_be_missing_altogether() -> None:
 
 
 def test_an_echoed_value_is_bounded() -> None:
-    message, _, _ = refuse(good(tool_choice="x" * 100_000), False)
+    message, _, _ = refuse(good(tool_choice="x" * 100_000), True)
     assert len(message) < 1000
     message, _, code = refuse(good(seed=10**5000), False)
     assert (len(message) < 1000, code) == (True, "integer_above_max_value")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.chat.plain_request import read_plain
+from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
-from antiphon.chat.spoken import TOGETHER, answer_text, delta_words, prompt_texts, readings
-from antiphon.flow.express_judged import texts_of
+from antiphon.chat.spoken import TOGETHER, answer_texts, delta_words, newest_first, prompt_texts, readings
 
 
 def user(text: Any) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def test_parts_calls_reasoning_and_refusals() -> None:
 def test_an_answer_says_all_that_it_says() -> None:
     message = {"content": "C", "refusal": "R", "reasoning": "W", "audio": {"transcript": "A"}}
     function = {"function_call": {"name": "f", "arguments": "{}"}}
-    assert answer_text({**message, **function}) == "C\nR\nW\nA\n{}"
+    assert answer_texts({**message, **function}) == ["C", "R", "W", "A", "{}"]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +64,17 @@ def test_escapes_are_read(text: str, last: str) -> None:
 
 def test_reasoning_in_vendors_shapes() -> None:
     details = [{"type": "reasoning.text", "text": "W"}, {"summary": [{"text": "S"}]}]
-    assert "W" in answer_text({"content": "C", "reasoning_details": details})
-    assert "S" in dict(delta_words({"reasoning_details": details}))["reasoning_details"]
+    assert answer_texts({"content": "C", "reasoning_details": details}) == ["C", "W\nS"]
+    assert list(delta_words({"reasoning_details": details})) == [
+        ("reasoning_details[0].text", "W"),
+        ("reasoning_details[1].summary[0].text", "S"),
+    ]
+
+
+def test_an_entry_is_known_by_its_index_and_labels_are_no_text() -> None:
+    entry = {"type": "reasoning.text", "text": "W", "index": 3, "id": "rs_1", "signature": "c2ln", "format": "x"}
+    sealed = {"type": "reasoning.encrypted", "data": "c2VjcmV0", "index": 4}
+    assert list(delta_words({"reasoning_details": [entry, sealed]})) == [("reasoning_details[3].text", "W")]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +102,19 @@ def test_what_a_delta_adds(delta: dict[str, Any], words: list[tuple[str, str]]) 
         b'{"role":"user","content":"C"}]',
     ],
 )
-def test_the_express_lane_reads_the_same(messages: bytes) -> None:
+def test_the_fast_path_reads_the_same(messages: bytes) -> None:
     body = b'{"model":"m","messages":%b}' % messages
     plain = read_plain(body)
     assert plain is not None
-    assert texts_of(plain) == prompt_texts(decode(body))
+    assert newest_first(*judged_texts(plain)) == prompt_texts(decode(body))
+
+
+def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
+    first = {"index": 0, "id": "c", "type": "mcp", "mcp": {"body": "W"}}
+    assert list(delta_words({"tool_calls": [first]})) == [("call 0", "W")]
+    assert list(delta_words({"tool_calls": [{"index": 0, "mcp": {"body": "X"}}]})) == [("call 0", "X")]
+
+
+def test_parts_that_are_no_text_to_us_are_read_but_for_their_data() -> None:
+    parts = [{"type": "output_html", "text": "W"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
+    assert answer_texts({"content": "C", "content_parts": parts}) == ["C", "W"]

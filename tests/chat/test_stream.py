@@ -199,7 +199,7 @@ def test_content_of_other_types() -> None:
     assert first["choices"][0]["delta"] == {
         "reasoning_content": "t",
         "content": "a",
-        "content_parts": [{"type": "image", "x": 1}],
+        "content_parts": [{"index": 0, "type": "image", "x": 1}],
     }
     assert deltas(hold().feed(chunk({"content": 5}))) == [{"content": "5"}]
     assert deltas(hold().feed(chunk("text"))) == [{"content": "text"}]

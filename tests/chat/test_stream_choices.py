@@ -378,3 +378,25 @@ def test_what_stands_beside_a_role_and_is_new_is_sent() -> None:
         other["content_filter_results"],
     )
     assert len(stream.feed(chunk(ROLE, choice=VERDICT))) == 1  # no longer what the role chunk said
+
+
+@pytest.mark.parametrize("refusal", [{}, {"refusal": None}])
+@pytest.mark.parametrize("delta", [{"content": ""}, {"content": None}, {"content": "Hi"}, {}])
+@pytest.mark.parametrize(
+    "more", [{}, {"usage": None}, {"usage": USAGE}, {"obfuscation": "x"}, {"service_tier": "auto"}]
+)
+@pytest.mark.parametrize("then", [{"content": "a"}, {"reasoning": "a"}, {"role": "assistant", "content": "b"}])
+def test_the_usual_beginning_is_the_beginning_that_took_the_whole_way(
+    refusal: Document, delta: Document, more: Document, then: Document
+) -> None:
+    """A null error says nothing, but is not usual."""
+
+    def play(extra: Document) -> Any:
+        stream = machine()
+        first = {**extra, **chunk({"role": "assistant", **delta, **refusal}, **more)}
+        out = (
+            stream.feed(first) + stream.feed(chunk(dict(then))) + stream.feed(chunk({}, finish="stop")) + stream.done()
+        )
+        return out, stream.usage, stream.texts
+
+    assert play({}) == play({"error": None})

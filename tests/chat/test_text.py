@@ -40,7 +40,7 @@ json_values = st.recursive(
             Flat(None, None, [{"type": "image_url", "image_url": {"url": "u"}}]),
         ),
         ([{"type": "text"}], Flat(None, None, [{"type": "text"}])),
-        ([None, 3], Flat(None, None, [3])),
+        ([None, 3, [{"type": "text", "text": "a"}]], Flat("3a", None, [])),  # what is left over are objects only
         (5, Flat("5", None, [])),
         (True, Flat("true", None, [])),
     ],

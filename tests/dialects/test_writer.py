@@ -126,6 +126,24 @@ def test_maritacas_fingerprint_is_one_over_the_stream(make_writer: Callable[...,
     assert len({derived.chunk(chunk)["system_fingerprint"] for chunk in late}) == 1
 
 
+@pytest.mark.parametrize("own", ["fp_scripted", "fp_0123456789", "c68cf2ecaa94f2", "c68cf2ecaa94f232x"])
+def test_maritacas_fingerprint_is_16_hex_digits_whatever_the_upstreams_is(
+    own: str, make_writer: Callable[..., Writer], render: Callable[..., Document], bare_chunk: Document
+) -> None:
+    writer = make_writer("maritaca")
+    first, second = (writer.chunk({**bare_chunk, "system_fingerprint": value}) for value in (own, "fp_other"))
+    assert re.fullmatch("[0-9a-f]{16}", first["system_fingerprint"])
+    assert second["system_fingerprint"] == first["system_fingerprint"]
+    whole = render("maritaca", {**bare_chunk, "choices": whole_choices(), "system_fingerprint": own})
+    assert whole["system_fingerprint"] == first["system_fingerprint"]
+    other = make_writer("maritaca").chunk({**bare_chunk, "system_fingerprint": own + "y"})
+    assert other["system_fingerprint"] != first["system_fingerprint"]
+
+
+def whole_choices() -> list[Document]:
+    return [{"index": 0, "message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]
+
+
 @pytest.mark.parametrize(("dialect", "expected"), [("openai", "absent"), ("crazyrouter", "absent"), ("skytells", None)])
 def test_null_fingerprint_in_a_chunk(
     dialect: str, expected: str | None, make_writer: Callable[..., Writer], bare_chunk: Document

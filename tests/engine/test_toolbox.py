@@ -419,3 +419,10 @@ def test_a_tool_of_many_arguments_is_told_shortly() -> None:
 def test_a_long_result_is_told_as_far_as_there_is_room() -> None:
     told = spell([*PARIS, {"role": "tool", "tool_call_id": "1", "content": "x" * 10_000}], 6000)
     assert told[-1][1].count("x") == 6000
+
+
+@pytest.mark.parametrize(
+    "choice", ["sometimes", "function", {"type": "web_search"}, {"type": "x", "x": "y"}, {"type": "x", "name": 3}]
+)
+def test_a_choice_that_it_does_not_know_is_refused(choice: Any) -> None:
+    assert refusal(tool_choice=choice).param == "tool_choice"

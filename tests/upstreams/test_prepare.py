@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from antiphon.chat.plain_request import PlainRequest, read_plain
 from antiphon.errors import RequestError
 from antiphon.upstreams.catalog import CATALOG
-from antiphon.upstreams.prepare import pass_through, prepare
+from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
 
 MESSAGES = [{"role": "user", "content": "Hi", "x_vendor": {"deep": [1]}}]
 
@@ -32,12 +34,47 @@ def test_openai_gets_everything_but_the_models_name_unchanged() -> None:
 
 
 def test_usage_is_always_asked_for_when_streaming() -> None:
-    out, _ = prepared("openai", stream=True)
+    out, _ = prepared("vllm", stream=True)
     assert out["stream_options"] == {"include_usage": True}
-    out, _ = prepared("openai", stream=True, stream_options={"include_usage": False, "x": 1})
+    out, changes = prepared("vllm", stream=True, stream_options={"include_usage": False, "x": 1})
     assert out["stream_options"] == {"include_usage": True, "x": 1}
-    out, _ = prepared("openai", stream=False)
+    assert changes == {"model": "rewritten", "stream_options.include_usage": "rewritten"}
+    out, _ = prepared("vllm", stream=False)
     assert "stream_options" not in out
+
+
+@pytest.mark.parametrize(
+    ("protocol", "host", "is_told"),
+    [
+        ("openai", "api.openai.com", True),
+        ("openai", "eu.api.openai.com", True),
+        ("openai", "notopenai.com", False),
+        ("openai", "127.0.0.1", False),
+        ("azure", "x.openai.azure.com", True),
+        ("vllm", "api.openai.com", False),
+    ],
+)
+def test_only_the_vendors_own_hosts_are_told_of_obfuscation(protocol: str, host: str, is_told: bool) -> None:
+    assert bool(CATALOG[protocol].at_host(host).hides_sizes) is is_told
+
+
+@pytest.mark.parametrize("protocol", ["openai", "azure"])
+def test_obfuscation_is_asked_for_only_where_the_client_wants_it(protocol: str) -> None:
+    own: dict[str, Any] | None
+    for own in (None, {}, {"include_obfuscation": False}, {"include_obfuscation": None}):
+        out, changes = prepared(protocol, stream=True, stream_options=own)
+        assert out["stream_options"] == {"include_usage": True, "include_obfuscation": False}
+        assert changes == {"model": "rewritten"}
+    out, _ = prepared(protocol, stream=True, stream_options={"include_obfuscation": True})
+    assert out["stream_options"] == {"include_usage": True, "include_obfuscation": True}
+    for ask in ({"stream": False}, {}, {"stream": True, "lacks": frozenset({"stream_options"})}):
+        assert "stream_options" not in prepared(protocol, **ask)[0]
+
+
+@pytest.mark.parametrize("protocol", sorted(CATALOG.keys() - {"openai", "azure"}))
+def test_no_other_vendor_is_told_of_obfuscation(protocol: str) -> None:
+    out, _ = prepared(protocol, stream=True)
+    assert "include_obfuscation" not in out.get("stream_options", {})
 
 
 def test_an_upstream_without_that_option_is_not_sent_it() -> None:
@@ -150,3 +187,40 @@ def test_there_too_usage_is_asked_for_where_streams_are_and_what_is_lacking_is_d
 )
 def test_the_catalog_says_what_there_is_beside_chat(protocol: str, offers: set[str]) -> None:
     assert CATALOG[protocol].offers == offers
+
+
+def plain(**ask: Any) -> PlainRequest:
+    asked = read_plain(json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], **ask}).encode())
+    assert asked is not None
+    return asked
+
+
+def rules(protocol: str, *lacks: str) -> PlainRules:
+    found = plain_rules(CATALOG[protocol], CATALOG[protocol].lacks | set(lacks))
+    assert found is not None
+    return found
+
+
+def test_a_plain_request_is_taken_if_it_has_nothing_that_the_upstream_lacks() -> None:
+    assert rules("openai").takes(plain(logprobs=True, n=1, stop="x", max_completion_tokens=3, stream=True))
+    assert rules("groq").takes(plain(stream=True, max_completion_tokens=3))
+    assert not rules("groq").takes(plain(logprobs=True))
+    assert not rules("groq").takes(plain(logprobs=None))
+    assert not rules("openai", "seed").takes(plain(seed=0))
+    assert not rules("deepseek").takes(plain(max_completion_tokens=3))
+    assert rules("embedded").takes(plain(tools=[], user="u"))
+    assert not rules("embedded").takes(plain(metadata={"a": "b"}))
+    assert rules("maritaca").takes(plain(stop=["x"]))
+    assert not rules("maritaca").takes(plain(stop="x"))
+    assert not rules("maritaca").takes(plain(messages=[{"role": "user", "content": [{"type": "text", "text": "x"}]}]))
+    assert rules("mistral").takes(plain(stream=True))
+    assert not rules("mistral").takes(plain(stream=True, stream_options={"include_usage": True}))
+    assert plain_rules(CATALOG["openai"], frozenset({"messages"})) is None
+
+
+def test_what_is_sent_of_it_is_what_prepare_gives() -> None:
+    for protocol in sorted(CATALOG):
+        document = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+        sent = rules(protocol).write(plain(stream=True), "target")
+        expected, _ = prepare(document, "target", CATALOG[protocol], CATALOG[protocol].lacks, strict=False)
+        assert json.loads(sent) == expected

@@ -63,8 +63,13 @@ async def test_echoes_the_last_user_message_and_always_alike(ask: Ask) -> None:
     choice = first["choices"][0]
     assert choice["message"]["content"] == "This is the scripted upstream. You said: Hello there"
     assert choice["finish_reason"] == "stop"
-    assert first["id"] == second["id"]
+    assert first["choices"] == second["choices"]
+    assert first["id"] != second["id"]
     assert first["id"].startswith("chatcmpl-")
+    chunks = [await ask(user("Hello there", stream=True)) for _ in range(2)]
+    ids = [{chunk["id"] for chunk in stream} for stream in chunks]
+    assert [len(own) for own in ids] == [1, 1]
+    assert ids[0] != ids[1]
     usage = first["usage"]
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
 

@@ -8,7 +8,7 @@ Wordings: spec §2 (measured on OpenAI, August 2026) and OpenAI's answers quoted
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 Check = Callable[[Any, bool], None]
@@ -124,8 +124,8 @@ def string(value: Any, strict: bool) -> None:
         raise wrong_type("a string", value)
 
 
-def text(*, least: int = 0, most: int | None = None, pattern: str | None = None) -> Check:
-    """A string; `least` is 0 or 1."""
+def text(*, least: int = 0, most: int | None = None, pattern: str | None = None, travels: bool = False) -> Check:
+    """A string; `least` is 0 or 1. `travels`: vendors differ in `most`, so only `strict` holds to it."""
     match = re.compile(pattern).fullmatch if pattern else None
 
     def check(value: Any, strict: bool) -> None:
@@ -133,7 +133,7 @@ def text(*, least: int = 0, most: int | None = None, pattern: str | None = None)
             raise wrong_type("a string", value)
         if least and not value:
             raise empty("a string")
-        if most is not None and len(value) > most:
+        if most is not None and len(value) > most and (strict or not travels):
             raise too_long("a string", most, len(value))
         if match is not None and match(value) is None:
             raise unmatched(pattern or "")
@@ -167,13 +167,16 @@ def decimal(low: int, high: int) -> Check:
     return check
 
 
-def word(*supported: str, vendors: Container[str] = ()) -> Check:
-    """One of OpenAI's words, or one that `vendors` have added: those only `strict` refuses."""
+def word(*supported: str, travels: bool = True) -> Check:
+    """One of OpenAI's words. Vendors add their own, which the upstream judges: only `strict` refuses them.
+
+    `travels` is False where the gateway itself acts on the word.
+    """
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not str:
             raise wrong_type("a string", value)
-        if value not in supported and (strict or value not in vendors):
+        if value not in supported and (strict or not travels):
             raise wrong_value(value, supported)
 
     return check
@@ -194,15 +197,18 @@ def each(item: Check, items: list[Any], strict: bool) -> None:
         raise
 
 
-def array(item: Check, expected: str, *, least: int = 0, most: int | None = None) -> Check:
-    """`expected` as OpenAI says it: "an array of objects". `least` is 0 or 1."""
+def array(item: Check, expected: str, *, least: int = 0, most: int | None = None, travels: bool = False) -> Check:
+    """`expected` as OpenAI says it: "an array of objects". `least` is 0 or 1.
+
+    `travels`: vendors differ in how many they take, so only `strict` holds to `most`.
+    """
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not list:
             raise wrong_type(expected, value)
         if least and not value:
             raise empty("an array")
-        if most is not None and len(value) > most:
+        if most is not None and len(value) > most and (strict or not travels):
             raise too_long("an array", most, len(value))
         each(item, value, strict)
 
@@ -264,8 +270,11 @@ def refuse_unknown(value: Mapping[str, Any], fields: Mapping[str, Check], dot: s
             raise unknown(dot + name)
 
 
-def tagged(variants: Mapping[str, Check], travels: Callable[[str], bool]) -> Check:
-    """An object whose `type` says its form. A type that is a vendor's own `travels`, unless strict."""
+def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:
+    """An object whose `type` says its form. A type that is a vendor's own travels as it is, unless strict.
+
+    `travels` is False where the gateway itself must read the object.
+    """
     supported = tuple(variants)
 
     def check(value: Any, strict: bool) -> None:
@@ -275,16 +284,12 @@ def tagged(variants: Mapping[str, Check], travels: Callable[[str], bool]) -> Che
         variant = variants.get(kind)
         if variant is not None:
             variant(value, strict)
-        elif strict or not travels(kind):
+        elif strict or not travels:
             fault = wrong_value(kind, supported)
             fault.under(".type")
             raise fault
 
     return check
-
-
-def never(kind: str) -> bool:
-    return False
 
 
 def read_type(value: Mapping[str, Any]) -> str:

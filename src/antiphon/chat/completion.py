@@ -1,27 +1,30 @@
 """A whole answer: an upstream's JSON document made canonical in place (spec §1.1, §6 A and D), fan-out, and replay.
 
-Canonical is OpenAI's shape: what every dialect's writer starts from. The same normalisation as the stream's: text in
-one string, reasoning in `reasoning_content`, calls whole, a finish reason of the enum. Unknown keys stay.
+Canonical is OpenAI's shape: what every dialect's writer starts from. Each choice is read by the stream machine's own
+reader, as a stream of one delta: text in one string, reasoning in `reasoning_content`, calls whole, a finish reason of
+the enum. Three rules are this module's: no text beside calls or a refusal is null, a key that says nothing stays, and
+so does usage that is only half reported. Unknown keys stay.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from antiphon.chat.calls import KINDS, mend_calls, mend_function_call, read_entries
-from antiphon.chat.event import Lenient, scrub
-from antiphon.chat.failure import is_error, is_failure, read_failure
-from antiphon.chat.finish import read_finish, settle_finish
+from antiphon.chat.calls import Calls, LegacyCall
+from antiphon.chat.delta import MAX_CHOICES, State, read_choice
+from antiphon.chat.event import Lenient, scrub, truncated
+from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
+from antiphon.chat.finish import CUT, STOP, read_finish
+from antiphon.chat.fragment import read_entries
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Document, Stamp
-from antiphon.chat.text import flatten, split_think
+from antiphon.chat.text import ThinkSplitter
 from antiphon.chat.usage import add_usage, read_usage
-from antiphon.errors import UpstreamError
 
-MAX_CHOICES: Final = 128
 _LATEST: Final = 100_000_000_000  # year 5138: a `created` above this is in milliseconds or finer
-_CUT: Final = ("length", "content_filter")  # finish reasons that leave arguments as they are (D10)
+# Keys of a message that go where they say nothing; `reasoning` is told as `reasoning_content`.
+_GO: Final = frozenset({"tool_calls", "function_call", "finish_reason", "reasoning"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Conformed:
     usage: Document | None  # as reported; None: count it
     texts: list[str]  # the answer's own text, for counting
     upstream_id: str | None  # the upstream's id where it was not kept
+    unparsed: list[str] = field(default_factory=list)  # names of finished calls whose arguments are not JSON
 
 
 def conform(document: Document, request: ChatRequest, stamp: Stamp, *, think: bool = False) -> Conformed:
@@ -44,10 +48,17 @@ def conform(document: Document, request: ChatRequest, stamp: Stamp, *, think: bo
     document["created"] = read_created(document.get("created"), stamp.now)
     document["model"] = model if isinstance(model, str) and model else stamp.model
     document["choices"] = choices
-    texts: list[str] = []
-    for choice in choices:
-        _conform_choice(choice, request, stamp, texts, think)
-    return Conformed(document, read_usage(document.get("usage")), texts, None if kept else upstream_id)
+    usage = read_usage(document.get("usage"))
+    conformed = Conformed(document, usage, [], None if kept else upstream_id)
+    try:
+        for choice in choices:
+            calls = Calls(
+                frozenset(), stamp.new_call_id, conformed.texts
+            )  # names are whole: no need to know the tools'
+            _conform_choice(choice, request, calls, conformed, think)
+    except RecursionError:  # arguments nested just below what the decoder takes
+        raise malformed() from None
+    return conformed
 
 
 def merge(documents: list[Document]) -> Document:
@@ -103,16 +114,16 @@ def read_choices(document: Document) -> list[Document]:
         raise read_failure(document)
     choices = document.get("choices")
     if not isinstance(choices, list) or not choices or len(choices) > MAX_CHOICES:
-        raise _malformed()
+        raise malformed()
     seen = set()
     for position, choice in enumerate(choices):
         if not isinstance(choice, dict):
-            raise _malformed()
+            raise malformed()
         if choice.get("index") is None:
             choice["index"] = position
         index = choice["index"]
         if type(index) is not int or not 0 <= index < MAX_CHOICES:
-            raise _malformed()
+            raise malformed()
         seen.add(index)
     if len(seen) < len(choices):  # every one says 0: their places tell them apart
         for position, choice in enumerate(choices):
@@ -132,43 +143,60 @@ def read_created(value: object, now: int) -> int:
     return seconds
 
 
-def conform_logprobs(logprobs: object) -> Document | None:
-    """Both keys, and all four of every token, as OpenAI's schema requires (vLLM leaves out `refusal`)."""
-    if not isinstance(logprobs, dict):
-        return None
-    for key in ("content", "refusal"):
-        for token in _records(logprobs.setdefault(key, None)):
-            token.setdefault("bytes", None)
-            rivals = token.get("top_logprobs")
-            token["top_logprobs"] = rivals if isinstance(rivals, list) else []
-            for rival in _records(token["top_logprobs"]):
-                rival.setdefault("bytes", None)
-    return logprobs
-
-
-def _records(value: object) -> list[Document]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def _whole(document: Document) -> Document:
     """A document read by the lenient fallback has text that cannot be encoded; nothing more will complete it."""
     return dict(scrub(document)) if isinstance(document, Lenient) else document
 
 
-def _conform_choice(choice: Document, request: ChatRequest, stamp: Stamp, texts: list[str], think: bool) -> None:
+def _conform_choice(choice: Document, request: ChatRequest, calls: Calls, conformed: Conformed, think: bool) -> None:
     message = _message(choice)
+    reason = _finish(choice, message)
+    sent = dict(message)
+    texts = conformed.texts
+    state = State(choice["index"], calls, LegacyCall(texts), ThinkSplitter() if think else None, whole=True)
+    entry = {"delta": message, "finish_reason": reason, "logprobs": choice.get("logprobs")}
+    read = read_choice(entry, state, lenient=False)
+    if think:
+        for key, words in state.flush().items():
+            read.text[key] = read.text.get(key, "") + words
+    texts += (words for key, words in read.text.items() if key != "audio")
+    said = {**read.text, **read.aside}
+    if read.tool_calls or read.function_call:
+        _conform_calls(said, read.tool_calls, read.function_call, state, whole=reason not in CUT)
+        conformed.unparsed.extend((*calls.unparsed, *state.legacy.unparsed))
+    if "content" not in said:  # beside calls or a refusal no text is null (S3, E5)
+        alone = not (calls.called or state.legacy.called or "refusal" in said)
+        said["content"] = read.blank if alone and "content" in sent else None
+    choice["message"] = _with_silent(sent, said)
+    choice["finish_reason"] = state.settle(reason, request)
+    if read.logprobs is not None or "logprobs" in choice:
+        choice["logprobs"] = read.logprobs
+
+
+def _conform_calls(said: Document, called: object, legacy_called: object, state: State, *, whole: bool) -> None:
+    state.calls.take_whole(called)
+    state.legacy.take(legacy_called)
+    state.calls.close(whole=whole)
+    state.legacy.close(whole=whole)
+    if calls := state.calls.folded():
+        said["tool_calls"] = calls
+    if (call := state.legacy.folded()) is not None:
+        said["function_call"] = call
+
+
+def _with_silent(sent: Document, said: Document) -> Document:
+    """The message, in the order in which it came. Keys that say nothing (null, "", []) stay."""
+    message: Document = {"role": "assistant"}
+    for key, value in sent.items():
+        if key in said:
+            message[key] = said[key]
+        elif not value and key not in _GO:
+            message[key] = value if key != "refusal" else None
+        elif key == "reasoning" and not value and "reasoning_content" not in sent:
+            message["reasoning_content"] = value
+    message.update(said)
     message["role"] = "assistant"
-    finish = _finish(choice, message)
-    _conform_text(message, think)
-    called, legacy = _conform_calls(message, stamp, texts, whole=finish not in _CUT)
-    if message.get("refusal") == "":
-        message["refusal"] = None  # nothing was refused
-    if not message["content"] and (called or legacy or message.get("refusal")):
-        message["content"] = None  # only calls, or a refusal: no text (S3, E5)
-    texts += [text for key in ("content", "refusal", "reasoning_content") if isinstance(text := message.get(key), str)]
-    choice["finish_reason"] = settle_finish(finish, request, called=called, legacy_called=legacy)
-    if choice.get("logprobs") is not None:
-        choice["logprobs"] = conform_logprobs(choice["logprobs"])
+    return message
 
 
 def _message(choice: Document) -> Document:
@@ -178,7 +206,7 @@ def _message(choice: Document) -> Document:
     if message is None:
         message = choice["message"] = {}
     if not isinstance(message, dict):
-        raise _malformed()
+        raise malformed()
     return message
 
 
@@ -186,66 +214,9 @@ def _finish(choice: Document, message: Document) -> str:
     word = choice.get("finish_reason")
     if word is None:
         word = message.pop("finish_reason", None)  # S4's prose nests it in the message (D4)
-    reason, native = read_finish("stop" if word == "" else word)  # "" is null before the end; here is the end
+    reason, native = read_finish(STOP if word == "" else word)  # "" is null before the end; here is the end
     if reason is None:
-        raise UpstreamError("The upstream ended its answer without a finish reason.", code="upstream_truncated")
+        raise truncated()
     if native is not None and choice.get("native_finish_reason") is None:
         choice["native_finish_reason"] = native
     return reason
-
-
-def _conform_text(message: Document, think: bool) -> None:
-    content = message.setdefault("content", None)
-    _conform_reasoning(message)
-    for key in ("refusal", "reasoning_content"):
-        if not isinstance(message.get(key, ""), str | None):
-            message[key] = flatten(message[key]).text
-    if content is not None and not isinstance(content, str):
-        flat = flatten(content)
-        content = message["content"] = flat.text
-        _add_reasoning(message, flat.reasoning)
-        if flat.refusal and not message.get("refusal"):
-            message["refusal"] = flat.refusal
-        if flat.rest:
-            message.setdefault("content_parts", flat.rest)
-    if think and content:
-        message["content"], reasoning = split_think(content)
-        _add_reasoning(message, reasoning)
-
-
-def _conform_reasoning(message: Document) -> None:
-    if "reasoning" not in message:
-        return
-    reasoning = message["reasoning"]
-    if reasoning is not None and not isinstance(reasoning, str):
-        return
-    own = message.get("reasoning_content")
-    if own is None:
-        message["reasoning_content"] = reasoning
-    if own is None or own == reasoning or not reasoning:
-        del message["reasoning"]
-
-
-def _add_reasoning(message: Document, reasoning: str | None) -> None:
-    own = message.get("reasoning_content")
-    if reasoning and own != reasoning:
-        message["reasoning_content"] = own + reasoning if isinstance(own, str) else reasoning
-
-
-def _conform_calls(message: Document, stamp: Stamp, texts: list[str], *, whole: bool) -> tuple[bool, bool]:
-    """(whether tools were called, whether a legacy function was). `whole`: the answer was not cut."""
-    called, legacy = message.pop("tool_calls", None), message.pop("function_call", None)
-    try:
-        calls = mend_calls(called, stamp.new_call_id, texts, whole=whole)
-        call = mend_function_call(legacy, texts, whole=whole)
-    except RecursionError:  # arguments nested just below what the decoder takes
-        raise _malformed() from None
-    if calls:
-        message["tool_calls"] = calls
-    if call is not None:
-        message["function_call"] = call
-    return any(call["type"] in KINDS for call in calls), call is not None
-
-
-def _malformed() -> UpstreamError:
-    return UpstreamError("The upstream sent a malformed answer.", code="upstream_malformed")

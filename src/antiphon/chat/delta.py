@@ -9,16 +9,26 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from antiphon.chat.calls import Calls, LegacyCall
-from antiphon.chat.completion import MAX_CHOICES, conform_logprobs
 from antiphon.chat.event import heal, settle_tail
 from antiphon.chat.failure import is_error, malformed, read_failure
-from antiphon.chat.finish import read_finish
+from antiphon.chat.finish import read_finish, settle_finish
+from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Document
 from antiphon.chat.text import ThinkSplitter, flatten
 
 # Empty values of these say nothing and are not sent; `role` is the machine's own to send.
 SILENT: Final = frozenset({"refusal", "tool_calls", "function_call", "audio", "reasoning", "reasoning_content"})
 NATIVE: Final = "native_finish_reason"
+MAX_CHOICES: Final = 128
+# Unknown keys of a choice that describe the text of its delta. All others of an entry that ends the choice belong to
+# the end (vLLM's `stop_reason`, SGLang's `matched_stop`).
+_OF_TEXT: Final = frozenset(
+    {
+        *("content_filter_results", "content_filter_result", "content_filter_offsets"),  # Azure, Skytells
+        *("token_ids", "prompt_token_ids"),  # vLLM
+        *("text", "token", "token_id", "tokens", "text_offset", "top_tokens"),  # Together, TGI
+    }
+)
 _TOKENS: Final = ("content", "refusal")
 _SCALARS: Final = (str, int, float)
 
@@ -38,6 +48,23 @@ class State:
     tokens: Document | None = None  # logprobs whose text has not come yet
     tails: dict[str, str] = field(default_factory=dict)  # text key -> a character cut in two
     sent: Document = field(default_factory=dict)  # scalar extras the client has seen on this choice
+    part_numbers: dict[int, int] | None = None  # the upstream's `index` of a content part -> ours
+    parts: int = 0  # content parts sent so far
+    whole: bool = False  # the choice of a whole answer: its content parts need no `index`
+
+    def number(self, parts: list[Document]) -> list[Document]:
+        """Content parts with the `index` by which accumulators put the lists of several deltas together."""
+        return parts if self.whole else [{"index": self._place_of(part), **_without_index(part)} for part in parts]
+
+    def _place_of(self, part: Document) -> int:
+        own = part.get("index")
+        numbers = self.part_numbers or {}
+        if type(own) is int and own in numbers:
+            return numbers[own]
+        place, self.parts = self.parts, self.parts + 1
+        if type(own) is int:
+            self.part_numbers = {**numbers, own: place}
+        return place
 
     def flush(self) -> Document:
         """The text still held back when the choice ends."""
@@ -49,6 +76,13 @@ class State:
             text[key] = text.get(key, "") + settle_tail(tail)
         self.tails = {}
         return text
+
+    def settle(self, reason: str, request: ChatRequest) -> str:
+        """The finish reason that the client is told."""
+        calls = self.calls
+        return settle_finish(
+            reason, request, called=calls.called, legacy_called=self.legacy.called, foreign=calls.foreign
+        )
 
     def take_tokens(self, more: Document | None = None) -> Document | None:
         """The logprobs that waited, and these."""
@@ -67,6 +101,8 @@ class Read:
     reason: str | None
     logprobs: Document | None
     role: bool = False  # it says who speaks
+    blank: str | None = ""  # `content` of the role chunk, where this entry is the choice's first
+    null_refusal: bool = False  # it says `refusal: null`
     text: Document = field(default_factory=dict)  # content, refusal, reasoning, audio
     tool_calls: object = None
     function_call: object = None
@@ -77,6 +113,10 @@ class Read:
     def take_native(self) -> Document:
         """The vendor's word for the finish, which stands beside it and nowhere else."""
         return {NATIVE: self.extras.pop(NATIVE)} if NATIVE in self.extras else {}
+
+    def take_ending(self) -> Document:
+        """The extras of an entry that ends its choice, without those that describe its text."""
+        return {key: self.extras.pop(key) for key in self.extras.keys() - _OF_TEXT}
 
 
 def read_choices(value: object, n: int) -> list[Any]:
@@ -151,29 +191,53 @@ def _read_change(choice: Document, state: State) -> Document:
 
 
 def _read_logprobs(value: object) -> Document | None:
-    """Both keys, each a list of tokens or null; a bare list is the content's."""
+    """Both keys, each a list of tokens or null, and all four of every token, as OpenAI's schema requires (vLLM leaves
+    out `refusal`). A bare list is the content's."""
+    if value is None:
+        return None
     if isinstance(value, list):
         value = {"content": value}
-    if isinstance(value, dict):
-        for key in _TOKENS:
-            tokens = value.get(key)
-            value[key] = [t for t in tokens if isinstance(t, dict)] if isinstance(tokens, list) else None
-    return conform_logprobs(value)
+    if not isinstance(value, dict):
+        return None
+    for key in _TOKENS:
+        tokens = value.get(key)
+        value[key] = _records(tokens) if isinstance(tokens, list) else None
+        for token in value[key] or ():
+            token.setdefault("bytes", None)
+            rivals = token.get("top_logprobs")
+            token["top_logprobs"] = rivals if isinstance(rivals, list) else []
+            for rival in _records(token["top_logprobs"]):
+                rival.setdefault("bytes", None)
+    return value
+
+
+def _records(values: list[Any]) -> list[Document]:
+    return [value for value in values if isinstance(value, dict)]
+
+
+def _without_index(part: Document) -> Document:
+    return {key: value for key, value in part.items() if key != "index"}
 
 
 def _read_text(read: Read, state: State, lenient: bool) -> None:
     delta = read.aside
     pieces = _read_reasoning(delta)
-    content = delta.pop("content", None)
+    content = delta.pop("content", "")
+    read.null_refusal = "refusal" in delta and delta["refusal"] is None
     pieces["content"] = content if isinstance(content, str) else ""
-    pieces["refusal"] = _words(delta.pop("refusal", None))
-    if content is not None and not isinstance(content, str):
+    refusal = delta.pop("refusal", None)
+    pieces["refusal"] = refusal if isinstance(refusal, str) else _words(refusal)
+    if content is None:
+        read.blank = None
+    elif not isinstance(content, str):
         flat = flatten(content)
         pieces["content"] = flat.text or ""
-        pieces["reasoning_content"] += flat.reasoning or ""
+        if flat.reasoning and flat.reasoning != pieces["reasoning_content"]:
+            pieces["reasoning_content"] += flat.reasoning
         pieces["refusal"] += flat.refusal or ""
+        read.blank = None if flat.text is None else ""
         if flat.rest:
-            delta.setdefault("content_parts", flat.rest)
+            delta.setdefault("content_parts", state.number(flat.rest))
     if state.think is not None:
         pieces["content"], thought = state.think.feed(pieces["content"])
         pieces["reasoning_content"] += thought
@@ -190,13 +254,17 @@ def _heal(pieces: dict[str, str], state: State) -> None:
 
 
 def _words(value: object) -> str:
-    return value if isinstance(value, str) else flatten(value).text or ""
+    return flatten(value).text or ""
 
 
 def _read_reasoning(delta: Document) -> dict[str, str]:
     """`reasoning` (vLLM, Ollama, OpenRouter) is `reasoning_content`; both stay only where they differ."""
-    own = _words(delta.pop("reasoning_content", None))
-    other = delta.get("reasoning")
+    own = delta.pop("reasoning_content", "")
+    if not isinstance(own, str):
+        own = _words(own)
+    if "reasoning" not in delta:
+        return {"reasoning_content": own}
+    other = delta["reasoning"]
     if other is None or isinstance(other, str):
         delta.pop("reasoning", None)
     if not isinstance(other, str) or not other or other == own:

@@ -6,6 +6,7 @@ Vectors are most of it, thousands of numbers that nobody here looks at: they sta
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import Any, Final
 
 import msgspec
@@ -31,6 +32,7 @@ _KNOWN_IN_USAGE: Final = frozenset({"prompt_tokens", "total_tokens"})
 
 def read(body: bytes) -> Document:
     """The top level; its values are unread. Raises UpstreamError."""
+    body = body.removeprefix(BOM_UTF8)
     try:
         document: Document = _read_object(body)
         answered = _read_items(document["data"]) and not is_error(_peek(document.get("error"), _read_any))

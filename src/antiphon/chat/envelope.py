@@ -80,12 +80,16 @@ class Envelope:
     def clashes(self, extras: Document) -> bool:
         return any(self.pending.get(key, value) != value for key, value in extras.items())
 
+    def remember(self, extras: Document) -> None:
+        """The client has seen these."""
+        self._sent.update(extras)
+
     def ride(self, extras: Document, chunk: Document) -> None:
         """Puts what waits, and these extras, on a chunk that leaves."""
         if self.pending or extras:
             choices = chunk.pop("choices")
             for riders in (self.pending, extras):
                 chunk.update(riders)
-                self._sent.update(riders)
+                self.remember(riders)
             self.pending = {}
             chunk["choices"] = choices

@@ -39,11 +39,12 @@ class Lenient(dict[str, Any]):
 
 
 def decode(payload: bytes, *, last: bool = False) -> Document:
-    """The chunk in an event. `last`: the stream ended in this event, so what is not whole is not malformed but cut."""
+    """The chunk in an event, or a whole body. `last`: the stream ended in this event, so what is not whole is cut, not
+    malformed."""
     try:
         value = _decode(payload)
     except (ValueError, RecursionError):
-        value = _decode_leniently(payload, last)
+        value = _decode_again(payload, last)
     if len(payload) > 2 * MAX_DEPTH and payload.count(b"[") + payload.count(b"{") > MAX_DEPTH and _is_deep(value):
         raise malformed()
     document: Document = value if isinstance(value, dict) else _unwrap(value)
@@ -57,6 +58,17 @@ def decode(payload: bytes, *, last: bool = False) -> Document:
 
 def is_done(payload: bytes) -> bool:
     return payload[:1] != b"{" and payload.strip() == b"[DONE]"
+
+
+def _decode_again(payload: bytes, last: bool) -> object:
+    """What msgspec refused: a byte order mark stands before it, or its characters are cut."""
+    if payload.startswith(codecs.BOM_UTF8):
+        payload = payload[len(codecs.BOM_UTF8) :]
+        try:
+            return _decode(payload)
+        except (ValueError, RecursionError):
+            pass
+    return _decode_leniently(payload, last)
 
 
 def _decode_leniently(payload: bytes, last: bool) -> object:

@@ -1,9 +1,8 @@
 """Every field of a chat request other than `model`: what it may hold, and what it asks of other fields.
 
-Types and limits always hold. A word must be one of OpenAI's or one that a vendor is known to have added
-(`vendor_words`): to refuse what an upstream knows would lose a request that works without us, and to send on what
-nobody knows would hide a typo. `strict` holds to OpenAI's lists alone. Rows stand in alphabetical order, which is the
-order faults are named in (decision 16).
+Types always hold, and so do the limits that all vendors share or the gateway itself acts on. Words, limits and rules
+that differ between vendors are the upstream's to judge (decision 24): they travel, and only `strict` holds to OpenAI's.
+Rows stand in alphabetical order, which is the order faults are named in (decision 16).
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -23,7 +21,6 @@ from antiphon.chat.checks import (
     integer,
     mapping,
     missing,
-    never,
     out_of_range,
     record,
     string,
@@ -37,7 +34,7 @@ from antiphon.chat.messages import PARTS, check_messages, texts
 from antiphon.chat.stamp import Document
 from antiphon.chat.tools import FUNCTION_CALL, FUNCTIONS, NAME, TOOL_CHOICE, TOOLS
 
-Need = Callable[[Document], None]
+Need = Callable[[Document, bool], None]
 
 INT64: Final = 2**63 - 1
 MOST_PAIRS: Final = 16
@@ -105,15 +102,14 @@ RESPONSE_FORMAT: Final = tagged(
             "json_schema",
         ),
     },
-    vendor_words.FORMATS.__contains__,
 )
 
-MODERATION_MODE: Final = record({"mode": word("score", "block")})
+MODERATION_MODE: Final = record({"mode": word("score", "block", travels=False)})
 
 FIELDS: Final[Mapping[str, Check]] = {
     "audio": record(
         {
-            "format": word("wav", "aac", "mp3", "flac", "opus", "pcm16", vendors=vendor_words.AUDIO_FORMATS),
+            "format": word("wav", "aac", "mp3", "flac", "opus", "pcm16"),
             "voice": either(string, record({"id": string}, "id"), "one of a string or object"),
         },
         "format",
@@ -128,7 +124,7 @@ FIELDS: Final[Mapping[str, Check]] = {
     "max_tokens": integer(0, INT64),  # 0 is a value (spec §2): some upstreams read it as "score the prompt only"
     "messages": check_messages,
     "metadata": check_metadata,
-    "modalities": array(word("text", "audio", vendors=vendor_words.MODALITIES), "an array of strings"),
+    "modalities": array(word("text", "audio"), "an array of strings"),
     "moderation": record(
         {"model": string, "policy": record({"input": MODERATION_MODE, "output": MODERATION_MODE})},
     ),
@@ -138,7 +134,7 @@ FIELDS: Final[Mapping[str, Check]] = {
         {
             "content": either(
                 string,
-                array(tagged({"text": PARTS["text"]}, never), "an array of objects", least=1),
+                array(tagged({"text": PARTS["text"]}), "an array of objects", least=1),
                 "one of a string or array of objects",
             ),
             "type": word("content"),
@@ -151,12 +147,12 @@ FIELDS: Final[Mapping[str, Check]] = {
     "prompt_cache_options": record(
         {"mode": word("implicit", "explicit"), "ttl": word("30m")},
     ),
-    "prompt_cache_retention": word("in_memory", "24h", vendors=vendor_words.RETENTIONS),
-    "reasoning_effort": word("none", "minimal", "low", "medium", "high", "xhigh", "max", vendors=vendor_words.EFFORTS),
+    "prompt_cache_retention": word("in_memory", "24h"),
+    "reasoning_effort": word("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "response_format": RESPONSE_FORMAT,
-    "safety_identifier": text(most=64),
+    "safety_identifier": text(most=64, travels=True),
     "seed": integer(-INT64 - 1, INT64),
-    "service_tier": word("auto", "default", "flex", "scale", "priority", "fast", vendors=vendor_words.TIERS),
+    "service_tier": word("auto", "default", "flex", "scale", "priority", "fast"),
     "stop": either(string, array(string, "an array", most=4), "one of a string or array of strings"),
     "store": boolean,
     "stream": boolean,
@@ -167,7 +163,7 @@ FIELDS: Final[Mapping[str, Check]] = {
     "top_logprobs": check_top_logprobs,
     "top_p": decimal(0, 1),
     "user": string,
-    "verbosity": word("low", "medium", "high", vendors=vendor_words.VERBOSITIES),
+    "verbosity": word("low", "medium", "high"),
     "web_search_options": record(
         {
             "search_context_size": word("low", "medium", "high"),
@@ -188,26 +184,28 @@ FIELDS: Final[Mapping[str, Check]] = {
 # What a field asks of the others: run right after the field's own check, on fields that came before it in the alphabet.
 
 
-def needs_audio(document: Document) -> None:
-    if "audio" in document["modalities"] and document.get("audio") is None:
+def needs_audio(document: Document, strict: bool) -> None:
+    """Some vendors have a voice of their own."""
+    if strict and "audio" in document["modalities"] and document.get("audio") is None:
         raise missing("audio")
 
 
-def needs_json(document: Document) -> None:
-    if document["response_format"]["type"] != "json_object":
+def needs_json(document: Document, strict: bool) -> None:
+    """A rule of OpenAI's and Qwen's; others take `json_object` without the word."""
+    if not strict or document["response_format"]["type"] != "json_object":
         return
     if not any("json" in said.lower() for said in texts(document["messages"])):
         head = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
         raise Fault(head, None, None, "messages")
 
 
-def needs_stream(document: Document) -> None:
+def needs_stream(document: Document, strict: bool) -> None:
     if document.get("stream") is not True:
         head = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         raise Fault(head, None, None, "stream_options")
 
 
-def needs_logprobs(document: Document) -> None:
+def needs_logprobs(document: Document, strict: bool) -> None:
     if document.get("logprobs") is not True:
         head = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
         raise Fault(head, None, None, "top_logprobs")

@@ -19,6 +19,7 @@ TOOL_CALLS: Final = "tool_calls"
 CONTENT_FILTER: Final = "content_filter"
 FUNCTION_CALL: Final = "function_call"
 
+CUT: Final = (LENGTH, CONTENT_FILTER)  # these leave arguments as they are (D10), and win over calls
 FINISH_REASONS: Final = frozenset({STOP, LENGTH, TOOL_CALLS, CONTENT_FILTER, FUNCTION_CALL})
 
 # Vendors' words, spelled without case, `_`, `-`, `.` and spaces, so END_TURN, end_turn and endTurn are one word.
@@ -86,15 +87,22 @@ def _read_vendor(word: str) -> tuple[str | None, str | None]:
     return _NEAREST.get(key, STOP), word
 
 
-def settle_finish(reason: str, request: ChatRequest, *, called: bool, legacy_called: bool) -> str:
+def settle_finish(
+    reason: str, request: ChatRequest, *, called: bool, legacy_called: bool, foreign: bool = False
+) -> str:
     """What the client is told, given what the upstream said and what the choice called.
 
-    `length` and `content_filter` win over calls. OpenAI itself answers `stop` when the request named the tool
-    (spec §3.7), so then the upstream's word stands. `function_call` exists for legacy `functions` requests only.
+    `tool_calls` and `function_call` need a call. `foreign`: there is one of a vendor's own kind, which no client has to
+    answer; the upstream's word stands beside it. `length` and `content_filter` win over calls. OpenAI itself answers
+    `stop` when the request named the tool (spec §3.7), so then the upstream's word stands. `function_call` exists for
+    legacy `functions` requests only.
     """
-    if reason in (LENGTH, CONTENT_FILTER):
+    if reason in CUT:
         return reason
-    if reason == STOP and (request.named_tool or not (called or legacy_called)):
+    if not (called or legacy_called):
+        if reason == STOP or not foreign:
+            return STOP
+    elif reason == STOP and request.named_tool:
         return STOP
     if request.legacy_functions and not called and (legacy_called or reason == FUNCTION_CALL):
         return FUNCTION_CALL

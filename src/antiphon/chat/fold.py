@@ -26,11 +26,18 @@ def fold(chunks: Iterable[Document], usage: Document | None) -> Document:
     answer["object"] = "chat.completion"
     answer["choices"] = [choices[index] for index in sorted(choices)]
     for choice in answer["choices"]:
-        if not choice["message"]["content"] and "audio" in choice["message"]:
-            choice["message"]["content"] = None  # it spoke, it did not write
+        _settle(choice["message"])
     if usage is not None:
         answer["usage"] = usage
     return answer
+
+
+def _settle(message: Document) -> None:
+    if not message["content"] and "audio" in message:
+        message["content"] = None  # it spoke, it did not write
+    for part in message.get("content_parts") or ():
+        if isinstance(part, dict):
+            part.pop("index", None)  # only lists that come in pieces need it
 
 
 def _empty(index: int) -> Document:
@@ -56,6 +63,8 @@ def _fold_delta(message: Document, delta: Document) -> None:
                 _fold_call(message.setdefault("tool_calls", []), fragment)
         elif key == "function_call":
             _fold_called(message.setdefault("function_call", {}), value, "arguments")
+        elif key == "content_parts" and isinstance(value, list):
+            _fold_parts(message.setdefault("content_parts", []), value)
         elif key == "audio" and isinstance(value, dict):
             _fold_audio(message.setdefault("audio", {}), value)
         else:
@@ -79,6 +88,23 @@ def _fold_called(called: Document, fragment: Document, said: str) -> None:
     for key, value in fragment.items():
         joined = key in ("name", said) and isinstance(value, str)
         called[key] = called.get(key, "") + value if joined else value
+
+
+def _fold_parts(parts: list[Any], more: list[Any]) -> None:
+    """A part whose index is known goes on: its text is joined, of any other key the last value counts."""
+    known = {part["index"]: part for part in parts if _is_numbered(part)}
+    for part in more:
+        before = known.get(part["index"]) if _is_numbered(part) else None
+        if before is None:
+            parts.append(part)
+            continue
+        for key, value in part.items():
+            joined = key != "type" and isinstance(value, str) and isinstance(before.get(key), str)
+            before[key] = before[key] + value if joined else value
+
+
+def _is_numbered(part: Any) -> bool:
+    return isinstance(part, dict) and type(part.get("index")) is int
 
 
 def _fold_audio(audio: Document, fragment: Document) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -48,9 +47,7 @@ PARTS: Final[Mapping[str, Check]] = {
     "text": record({"prompt_cache_breakpoint": mapping, "text": string, "type": string}, "text"),
     "image_url": record(
         {
-            "image_url": record(
-                {"detail": word("auto", "low", "high", vendors=vendor_words.IMAGE_DETAILS), "url": string}, "url"
-            ),
+            "image_url": record({"detail": word("auto", "low", "high"), "url": string}, "url"),
             "prompt_cache_breakpoint": mapping,
             "type": string,
         },
@@ -59,7 +56,7 @@ PARTS: Final[Mapping[str, Check]] = {
     "input_audio": record(
         {
             "input_audio": record(
-                {"data": string, "format": word("wav", "mp3", vendors=vendor_words.INPUT_AUDIO_FORMATS)},
+                {"data": string, "format": word("wav", "mp3")},
                 "data",
                 "format",
             ),
@@ -80,16 +77,15 @@ PARTS: Final[Mapping[str, Check]] = {
 }
 
 
-def content(*kinds: str, vendors: frozenset[str] = vendor_words.PARTS) -> Check:
-    part = tagged({kind: PARTS[kind] for kind in kinds}, vendors.__contains__)
+def content(*kinds: str) -> Check:
+    part = tagged({kind: PARTS[kind] for kind in kinds})
     parts = array(part, "an array of objects", least=1)
     return either(string, parts, "one of a string or array of objects")
 
 
 TEXT_CONTENT: Final = content("text")
 USER_CONTENT: Final = content("text", "image_url", "input_audio", "file")
-# Vendors whose models draw or speak take their own images and audio back in the assistant's turn.
-ASSISTANT_CONTENT: Final = content("text", "refusal", vendors=vendor_words.PARTS | PARTS.keys())
+ASSISTANT_CONTENT: Final = content("text", "refusal")
 
 # Calls in the history
 
@@ -110,7 +106,6 @@ CALL: Final = tagged(
             "custom",
         ),
     },
-    vendor_words.is_vendor_call,
 )
 
 # Messages

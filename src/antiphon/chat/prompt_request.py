@@ -48,6 +48,10 @@ class PromptRequest(msgspec.Struct, frozen=True):
     choices: int = 1  # over all prompts
     include_usage: bool = False
 
+    @property
+    def moderation(self) -> object:
+        return self.document.get("moderation")
+
 
 def asked_texts(document: Document) -> list[str] | None:
     """The prompts of a completion. None: they are tokens, which nobody can read here."""
@@ -113,7 +117,7 @@ def empty_input(value: object) -> Fault:
     return Fault("Invalid ", f": input cannot be an empty {noun}.", None)
 
 
-def needs_best_of(document: Document) -> None:
+def needs_best_of(document: Document, strict: bool) -> None:
     best, n = document["best_of"], document.get("n")
     if type(n) is int and best < n <= MOST_CHOICES:  # `n` is checked later: its own faults are told then
         head = "You requested that the server return more choices than it will generate (HINT: you must set 'n' "
@@ -160,7 +164,7 @@ def check_moderated(value: Any, strict: bool) -> None:
     check_input(value, strict)
 
 
-check_part: Final = tagged({"text": record({"text": string, "type": string}, "text")}, lambda kind: False)
+check_part: Final = tagged({"text": record({"text": string, "type": string}, "text")}, travels=False)
 
 MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "model": string}
 

@@ -16,7 +16,15 @@ TOGETHER = 2000  # characters of a user's last messages that are read as one: th
 DEEPEST = 4
 ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
 SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " ", "u": "\\u"}
-THOUGHTS = ("reasoning_details", "thinking", "thoughts")  # OpenRouter's and others' ways to spell reasoning
+# OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
+THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
+# Values under these keys are no text: `"type": "reasoning.text"`, a signature, reasoning that is encrypted.
+LABELS = frozenset(
+    {
+        *("type", "format", "id", "index", "status", "provider", "signature", "thought_signature", "encrypted_content"),
+        *("data", "url", "image_url", "b64_json", "file_data", "file_id", "filename", "mime_type", "media_type"),
+    }
+)
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -57,18 +65,18 @@ def message_words(message: Document) -> Iterator[str]:
     for key in TEXTS:
         yield from _parts(message.get(key))
     for key in THOUGHTS:
-        yield from _strings(message.get(key))
+        yield from (words for _, words in _strings(message.get(key), key))
     yield from call_words(message)
 
 
-def answer_text(message: Document) -> str:
-    """All that a whole answer says."""
-    said = [words for key in TEXTS for words in _parts(message.get(key))]
-    said += (words for key in THOUGHTS for words in _strings(message.get(key)))
+def answer_texts(message: Document) -> list[str]:
+    """All that a whole answer says, each text by itself."""
+    texts = ["\n".join(_parts(message.get(key))) for key in TEXTS]
+    texts += ("\n".join(words for _, words in _strings(message.get(key), key)) for key in THOUGHTS)
     audio = message.get("audio")
     if isinstance(audio, dict):
-        said += _parts(audio.get("transcript"))
-    return "\n".join([*said, *call_words(message)])
+        texts += _parts(audio.get("transcript"))
+    return [text for text in (*texts, *call_words(message)) if text]
 
 
 def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
@@ -79,7 +87,7 @@ def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
             yield key, words
     for key in THOUGHTS:
         if key in delta:
-            yield key, "".join(_strings(delta[key]))
+            yield from _strings(delta[key], key)
     audio = delta.get("audio")
     if isinstance(audio, dict) and type(audio.get("transcript")) is str:
         yield "audio", audio["transcript"]
@@ -101,6 +109,9 @@ def _call(call: Document) -> Iterator[str]:
     for kind in ("function", "custom"):
         if isinstance(call.get(kind), dict):
             yield from _function(call[kind])
+    # A vendor's own kind of call has a body of its own, and says its kind in its first fragment only.
+    other = {key: value for key, value in call.items() if key not in ("function", "custom")}
+    yield from (words for _, words in _strings(other, "call"))
 
 
 def _function(function: Document) -> Iterator[str]:
@@ -110,13 +121,19 @@ def _function(function: Document) -> Iterator[str]:
             yield words
 
 
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """All that stands in what vendors shape as they like."""
+def _strings(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """All texts in what vendors shape as they like, each with a name: an entry's own `index` tells its place."""
     if type(value) is str:
-        yield value
-    elif depth < DEEPEST and isinstance(value, list | dict):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner, depth + 1)
+        if value:
+            yield name, value
+    elif depth < DEEPEST and isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in LABELS:
+                yield from _strings(inner, f"{name}.{key}", depth + 1)
+    elif depth < DEEPEST and isinstance(value, list):
+        for position, inner in enumerate(value):
+            place = inner.get("index", position) if isinstance(inner, dict) else position
+            yield from _strings(inner, f"{name}[{place}]", depth + 1)
 
 
 def _parts(content: Any) -> Iterator[str]:

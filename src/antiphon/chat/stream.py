@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.chat.calls import Calls, LegacyCall, tool_names
+from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.completion import chunks
 from antiphon.chat.delta import (
     SILENT,
@@ -28,7 +28,7 @@ from antiphon.chat.delta import (
 from antiphon.chat.envelope import OWN, STICKY, Envelope
 from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, truncated
 from antiphon.chat.failure import is_failure, malformed, read_failure
-from antiphon.chat.finish import CONTENT_FILTER, LENGTH, STOP, settle_finish
+from antiphon.chat.finish import CUT, STOP
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Document, Stamp
 from antiphon.chat.tally import Tally
@@ -39,6 +39,9 @@ __all__ = ["ChatStream", "decode", "is_done"]
 # Keys whose values the fast path would have to look at.
 _WATCHED: Final = frozenset({"error", "x_groq", "moderation"})
 _WATCHED_IN_CHOICE: Final = frozenset({"error", "usage"})
+_CHOICE_KEYS: Final = frozenset({"index", "delta", "finish_reason", "logprobs"})
+_USUAL_KEYS: Final = OWN - {"error"}
+_OPENING_DELTAS: Final = ({"role": "assistant", "content": ""}, {"role": "assistant", "content": "", "refusal": None})
 _NEEDED_IN_CHOICE: Final = frozenset({"delta", "finish_reason", "index"})
 _NOTHING: Final[tuple[str, ...]] = ()
 
@@ -56,11 +59,12 @@ class ChatStream:
     def __init__(self, request: ChatRequest, stamp: Stamp, *, sources: int = 1, think: bool = False) -> None:
         self.finished = False
         self.texts: list[str] = []
+        self.unparsed: list[str] = []  # names of finished calls whose arguments are not JSON
         self._request = request
         self._stamp = stamp
         self._sources = sources
         self._think = think
-        self._names = tool_names(request.document.get("tools"))
+        self._names = request.tool_names
         self._choices: list[State] = []
         self._open: set[int] = set()  # choices introduced and not finished
         self._ended: set[int] = set()  # sources
@@ -74,6 +78,7 @@ class ChatStream:
         self._shape: tuple[str, ...] | None = None
         self._choice_shape = _NOTHING
         self._has_logprobs = False
+        self._has_extras = False
         self._drops = _NOTHING
         self._fixed: Document = {}
 
@@ -114,6 +119,11 @@ class ChatStream:
                 self._drop(key, value)
         chunk.update(self._fixed)
         self.texts.append(text)
+        if self._has_extras:
+            remember(
+                {key: choice[key] for key in choice if key not in _CHOICE_KEYS}, self._choices[choice["index"]].sent
+            )
+            self._envelope.remember({key: chunk[key] for key in chunk if key not in OWN})
         return [chunk]
 
     def done(self, source: int = 0) -> list[Document]:
@@ -134,6 +144,10 @@ class ChatStream:
     def complete(self) -> bool:
         """Every choice asked for has finished: nothing but formalities can follow."""
         return not self._open and len(self._choices) >= max(self._request.n, self._sources)
+
+    @property
+    def repeats(self) -> bool:
+        return self._sources == 1 and not self._think
 
     @property
     def moderated(self) -> bool:
@@ -159,6 +173,9 @@ class ChatStream:
     def _feed(self, chunk: Document, source: int) -> list[Document]:
         if source in self._ended or self.finished:
             return []
+        is_first = not (self._choices or self._early or self._envelope.pending) and self._sources == 1
+        if is_first and _opens_as_usual(chunk):
+            return [self._open_choice(chunk)]
         lenient = isinstance(chunk, Lenient)
         if lenient:
             chunk = scrub(chunk, keep=TEXT_KEYS)
@@ -173,6 +190,18 @@ class ChatStream:
         out += self._read(chunk, source, lenient)
         self._learn(shape)
         return out
+
+    def _open_choice(self, chunk: Document) -> Document:
+        """The usual first chunk: it says who speaks, and nothing else."""
+        self._envelope.note(chunk)
+        shape = self._shape_of(chunk)
+        out: list[Document] = []
+        fresh = self._introduce(0, out)
+        assert fresh is not None
+        fresh["choices"][0]["delta"] = chunk["choices"][0]["delta"]
+        self._choices[0].streamed = True
+        self._learn(shape)
+        return fresh
 
     def _is_early(self, chunk: Document) -> bool:
         """Azure's filters can be quicker than its first real chunk. No role may leave with an id made up for them."""
@@ -212,6 +241,11 @@ class ChatStream:
         fresh = self._introduce(index, out)
         state = self._choices[index]
         read = read_choice(choice, state, lenient=lenient)
+        if fresh is not None:
+            role = fresh["choices"][0]["delta"]
+            role["content"] = read.blank
+            if read.null_refusal:
+                role["refusal"] = None
         if state.finish is not None:
             # Annotations go on (Azure's asynchronous filter); text, calls and further ends do not.
             read.take_native()
@@ -239,15 +273,16 @@ class ChatStream:
     def _relay(
         self, state: State, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
     ) -> None:
-        """Sends an entry's pieces. Its extras ride on the last before the finish, or on the role chunk made for it."""
+        """Sends an entry's pieces. Its extras ride on the last, or on the role chunk made for it. Where an entry has
+        text and the end, each of them takes its own."""
         opening, state.opening = state.opening, {}
         if deltas:
-            native = read.take_native() if read.reason is not None else {}
+            ending = read.take_ending() if read.reason is not None else {}
             out += (self._piece(state, delta) for delta in deltas[:-1])
             logprobs = state.take_tokens(read.logprobs)
             out.append(self._piece(state, deltas[-1], logprobs=logprobs, extras=read.extras))
             if read.reason is not None:
-                self._finish(state, read.reason, native, out)
+                self._finish(state, read.reason, ending, out)
             return
         if has_tokens(read.logprobs):  # half a character, a marker of thinking: their text is yet to come
             state.tokens = state.take_tokens(read.logprobs)
@@ -267,11 +302,11 @@ class ChatStream:
         if text or state.tokens:
             self.texts += text.values()
             out.append(self._piece(state, text, logprobs=state.take_tokens()))
-        whole = reason not in (LENGTH, CONTENT_FILTER)
+        whole = reason not in CUT
         out += (self._piece(state, {"tool_calls": [call]}) for call in state.calls.close(whole=whole))
         out += (self._piece(state, {"function_call": call}) for call in state.legacy.close(whole=whole))
-        called, legacy_called = state.calls.called, state.legacy.called
-        state.finish = settle_finish(reason, self._request, called=called, legacy_called=legacy_called)
+        self.unparsed += (*state.calls.unparsed, *state.legacy.unparsed)
+        state.finish = state.settle(reason, self._request)
         self._open.discard(state.index)
         out.append(self._piece(state, {}, finish=state.finish, extras=extras))
 
@@ -382,10 +417,12 @@ class ChatStream:
         self._shape = None
         if shape is None or envelope.pending or not envelope.fixed:
             return
-        if any(state.tails or state.tokens for state in self._choices):
-            return
+        for state in self._choices:
+            if state.tails or state.tokens:
+                return
         self._shape, self._choice_shape = shape
         self._has_logprobs = "logprobs" in self._choice_shape
+        self._has_extras = not (_CHOICE_KEYS.issuperset(self._choice_shape) and OWN.issuperset(self._shape))
         self._fixed = envelope.fixed
         dropped = ("usage", "obfuscation", *(key for key in STICKY if key not in envelope.fixed))
         self._drops = tuple(key for key in self._shape if key in dropped)
@@ -395,6 +432,24 @@ class ChatStream:
             self._tally.note({"usage": value}, 0, bare=False, finished=0)
         else:
             self._envelope.note({key: value})
+
+
+def _opens_as_usual(chunk: Document) -> bool:
+    if type(chunk) is not dict or not _USUAL_KEYS.issuperset(chunk) or chunk.get("usage") is not None:
+        return False
+    choices = chunk.get("choices")
+    if type(choices) is not list or len(choices) != 1:
+        return False
+    [choice] = choices
+    return (
+        type(choice) is dict
+        and _CHOICE_KEYS.issuperset(choice)
+        and choice.get("index") == 0
+        and type(choice["index"]) is int
+        and choice.get("delta") in _OPENING_DELTAS
+        and choice.get("finish_reason") is None
+        and choice.get("logprobs") is None
+    )
 
 
 def _is_plain(delta: Document) -> bool:

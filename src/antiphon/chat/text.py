@@ -63,8 +63,12 @@ def _sort(part: object, heap: _Heap) -> None:
         return
     if part is None:
         return
+    if isinstance(part, list):
+        for inner in part:
+            _sort(inner, heap)
+        return
     if not isinstance(part, dict):
-        heap.rest.append(part)
+        heap.text.append(msgspec.json.encode(part).decode())  # as a bare one would
         return
     kind = part.get("type")
     if isinstance(kind, str) and kind in _REASONING_KINDS:

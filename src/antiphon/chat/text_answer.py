@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from antiphon.chat.completion import MAX_CHOICES, Conformed, read_created
+from antiphon.chat.completion import Conformed, read_created
+from antiphon.chat.delta import MAX_CHOICES
 from antiphon.chat.echo import Echo
 from antiphon.chat.event import Lenient, scrub, truncated
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure

@@ -24,10 +24,12 @@ class TextStream:
     """One answer. Feed it chunks; then `done` or `end`, once. There is one source: nothing is fanned out here."""
 
     moderated = False
+    repeats = False
 
     def __init__(self, request: PromptRequest, stamp: Stamp) -> None:
         self.finished = False
         self.texts: list[str] = []
+        self.unparsed: list[str] = []  # there are no calls
         self.upstream_id: str | None = None  # every id is kept
         self._request = request
         self._stamp = stamp

@@ -1,6 +1,6 @@
 """What a model may call: `tools`, `tool_choice` and their forerunners `functions`, `function_call`.
 
-Tools of a vendor's own type (`web_search`, `code_interpreter`, …: `vendor_words`) travel unless strict.
+Tools of a vendor's own type (`web_search`, `code_interpreter`, …) travel unless strict.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from antiphon.chat import vendor_words
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -17,7 +16,6 @@ from antiphon.chat.checks import (
     either,
     mapping,
     missing,
-    never,
     record,
     string,
     tagged,
@@ -60,7 +58,6 @@ CUSTOM: Final = record(
                     "grammar",
                 ),
             },
-            never,
         ),
         "name": NAME,
     },
@@ -71,7 +68,7 @@ TOOL_KINDS: Final[Mapping[str, Check]] = {
     "function": record({"function": check_function, "type": string}, "function"),
     "custom": record({"custom": CUSTOM, "type": string}, "custom"),
 }
-TYPED_TOOL: Final = tagged(TOOL_KINDS, vendor_words.is_vendor_tool)
+TYPED_TOOL: Final = tagged(TOOL_KINDS)
 
 
 def check_tool(value: Any, strict: bool) -> None:
@@ -81,8 +78,8 @@ def check_tool(value: Any, strict: bool) -> None:
     TYPED_TOOL(value, strict)
 
 
-TOOLS: Final = array(check_tool, "an array of objects", most=MOST_TOOLS)
-FUNCTIONS: Final = array(check_function, "an array of objects", least=1, most=MOST_TOOLS)
+TOOLS: Final = array(check_tool, "an array of objects", most=MOST_TOOLS, travels=True)
+FUNCTIONS: Final = array(check_function, "an array of objects", least=1, most=MOST_TOOLS, travels=True)
 
 NAMED: Final = record({"name": string}, "name")
 CHOICE_OBJECT: Final = tagged(
@@ -99,11 +96,10 @@ CHOICE_OBJECT: Final = tagged(
             "allowed_tools",
         ),
     },
-    vendor_words.is_vendor_choice,
 )
-CHOICE_WORD: Final = word("none", "auto", "required", vendors=vendor_words.CHOICES)
+CHOICE_WORD: Final = word("none", "auto", "required")
 TOOL_CHOICE: Final = either(CHOICE_WORD, CHOICE_OBJECT, "one of a string or object")
-FUNCTION_CALL: Final = either(word("none", "auto"), NAMED, "one of a string or object")
+FUNCTION_CALL: Final = either(word("none", "auto", travels=False), NAMED, "one of a string or object")
 
 
 def names_one_tool(document: Mapping[str, Any]) -> bool:
@@ -112,3 +108,14 @@ def names_one_tool(document: Mapping[str, Any]) -> bool:
     if type(choice) is dict:
         return choice["type"] in NAMED_CHOICES
     return type(document.get("function_call")) is dict
+
+
+def tool_names(tools: object) -> frozenset[str]:
+    """The names of the request's tools, which tell a whole name from a cut one."""
+    names = set()
+    for tool in tools if isinstance(tools, list) else ():
+        for kind in NAMED_CHOICES:
+            body = tool.get(kind) if isinstance(tool, dict) else None
+            if isinstance(body, dict) and isinstance(body.get("name"), str):
+                names.add(body["name"])
+    return frozenset(names)

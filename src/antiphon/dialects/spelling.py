@@ -18,7 +18,7 @@ class Fingerprint(Enum):
 
     PRESENT = "only when it has a value"  # OpenAI's schema: optional, not nullable
     NULLABLE = "always, may be null"
-    DERIVED = "always; 16 hex digits of the target where the upstream has none"
+    DERIVED = "always 16 hex digits; derived where the upstream's has another form or none"
     ABSENT = "never"
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from antiphon.chat.stamp import Document
 from antiphon.chat.usage import settle_usage
+from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last
 from antiphon.dialects.shapes import USAGE, Shape, prune
 
 _LOGPROBS: Final[Shape] = dict.fromkeys(("text_offset", "token_logprobs", "tokens", "top_logprobs"))
@@ -32,12 +33,12 @@ class TextWriter:
         if own is not usage and isinstance(own, dict):  # counted by us: what else the upstream said of it stays
             usage = {**own, **usage}
         document["usage"] = settle_usage(usage, details=False)
-        return self._pruned(document)
+        return self._ordered(document)
 
     def chunk(self, document: Document) -> Document:
         if self._usage_asked:
             document["usage"] = None
-        return self._pruned(document)
+        return self._ordered(document)
 
     def has_emptied(self, document: Document) -> bool:
         """Of a chunk that said only what strict removes, nothing is left to send."""
@@ -57,6 +58,14 @@ class TextWriter:
 
     def extra_chunk(self, envelope: Document) -> Document:
         return self.chunk(envelope)
+
+    def _ordered(self, document: Document) -> Document:
+        for choice in document["choices"]:
+            if CHOICE_RESULTS in choice:
+                put_last(choice, CHOICE_RESULTS)
+        if PROMPT_RESULTS in document:
+            put_before_usage(document)
+        return self._pruned(document)
 
     def _pruned(self, document: Document) -> Document:
         if self._strict:

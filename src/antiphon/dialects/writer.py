@@ -5,6 +5,7 @@ Documents are edited in place; nothing that is not named here or in `shapes` (st
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
@@ -13,11 +14,15 @@ from antiphon.chat.request import ChatRequest
 from antiphon.chat.stamp import Document
 from antiphon.chat.usage import settle_usage
 from antiphon.dialects.filters import choice_results, prompt_results
+from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last
 from antiphon.dialects.shapes import prune
 from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling, WriteOptions
 
 # Content and its obfuscation together are a multiple of this many characters: an observer of sizes learns no more.
 OBFUSCATION_STEP: Final = 32
+
+# Maritaca's form of a `system_fingerprint` (S4).
+_HEX: Final = re.compile(r"[0-9a-fA-F]{16}")
 
 
 class Writer:
@@ -77,8 +82,9 @@ class Writer:
             usage = {**own, **usage}
         document["usage"] = settle_usage(usage, details=spelling.usage_details)
         if spelling.filter_results:
-            results = prompt_results(document.get("prompt_filter_results"), judged=self._judged)
-            document["prompt_filter_results"] = results
+            document[PROMPT_RESULTS] = prompt_results(document.get(PROMPT_RESULTS), judged=self._judged)
+        if PROMPT_RESULTS in document:
+            put_before_usage(document)
         if self._strict:
             prune(document, spelling.completion)
         return document
@@ -99,8 +105,9 @@ class Writer:
         elif choice.get("logprobs") is None:  # a value that nobody asked for still travels (decision 9)
             choice.pop("logprobs", None)
         if spelling.filter_results:
-            own = choice.get("content_filter_results")
-            choice["content_filter_results"] = choice_results(own, judged=self._judged)
+            choice[CHOICE_RESULTS] = choice_results(choice.pop(CHOICE_RESULTS, None), judged=self._judged)
+        elif CHOICE_RESULTS in choice:
+            put_last(choice, CHOICE_RESULTS)
 
     # -- the stream
 
@@ -114,12 +121,15 @@ class Writer:
             if choice["finish_reason"] == "function_call" and not self._spelling.function_call_finish:
                 choice["finish_reason"] = "tool_calls"
             if self._filter_results:
-                own = choice.get("content_filter_results")
-                choice["content_filter_results"] = (
-                    self._unjudged if own is None else choice_results(own, judged=self._judged)
-                )
-        if self._filter_results:
-            document.pop("prompt_filter_results", None)  # on the opening chunk only
+                own = choice.pop(CHOICE_RESULTS, None)
+                choice[CHOICE_RESULTS] = self._unjudged if own is None else choice_results(own, judged=self._judged)
+            elif CHOICE_RESULTS in choice:
+                put_last(choice, CHOICE_RESULTS)
+        if PROMPT_RESULTS in document:
+            if self._filter_results:
+                del document[PROMPT_RESULTS]  # on the opening chunk only
+            else:
+                put_last(document, PROMPT_RESULTS)
         if self._plain and "obfuscation" not in document and type(document.get("system_fingerprint", "")) is str:
             if self._usage_null:
                 document["usage"] = None
@@ -134,10 +144,10 @@ class Writer:
                 choice["delta"]
                 or choice["finish_reason"] is not None
                 or choice.get("logprobs")
-                or choice.get("content_filter_results") not in (None, self._unjudged)
+                or choice.get(CHOICE_RESULTS) not in (None, self._unjudged)
                 for choice in document["choices"]
             )
-            and not any(key in document for key in ("moderation", "prompt_filter_results"))
+            and not any(key in document for key in ("moderation", PROMPT_RESULTS))
         )
 
     def opening(self, envelope: Document) -> list[Document]:
@@ -149,9 +159,9 @@ class Writer:
         if not self._filter_results:
             return []
         own = {
-            choice["index"]: choice_results(choice["content_filter_results"], judged=self._judged)
+            choice["index"]: choice_results(choice[CHOICE_RESULTS], judged=self._judged)
             for choice in envelope.get("choices", ())
-            if isinstance(choice.get("content_filter_results"), dict)
+            if isinstance(choice.get(CHOICE_RESULTS), dict)
         }
         envelope["choices"] = [
             {
@@ -159,12 +169,11 @@ class Writer:
                 "delta": {},
                 "logprobs": None,
                 "finish_reason": None,
-                "content_filter_results": own.get(index, self._unjudged),
+                CHOICE_RESULTS: own.get(index, self._unjudged),
             }
             for index in range(self._request.n)
         ]
-        results = prompt_results(envelope.get("prompt_filter_results"), judged=self._judged)
-        envelope["prompt_filter_results"] = results
+        envelope[PROMPT_RESULTS] = prompt_results(envelope.get(PROMPT_RESULTS), judged=self._judged)
         return [self._put_envelope(envelope)]
 
     def usage_chunk(self, envelope: Document, usage: Document) -> Document | None:
@@ -183,6 +192,8 @@ class Writer:
 
     def _put_envelope(self, document: Document) -> Document:
         self._put_fingerprint(document, self._chunk_fingerprint)
+        if PROMPT_RESULTS in document:
+            put_last(document, PROMPT_RESULTS)
         if self._usage_null:
             document["usage"] = None
         if "obfuscation" in document and not self._keeps_obfuscation:  # OpenAI sends it unasked (D8)
@@ -209,9 +220,14 @@ class Writer:
                 document.pop("system_fingerprint", None)
 
     def _pin_fingerprint(self, known: str | None) -> str:
-        """The first chunk decides; all others say the same, whatever the upstream does (spec §1.2)."""
+        """The first chunk decides; all others say the same, whatever the upstream does (spec §1.2). A fingerprint of
+        another form (`fp_…`) is spelled as 16 hex digits that change when it does."""
         if self._fingerprint is None:
-            self._fingerprint = known or blake2b(self._target.encode(), digest_size=8).hexdigest()
+            if known is not None and _HEX.fullmatch(known):
+                self._fingerprint = known
+            else:
+                source = f"{self._target} {known}" if known else self._target
+                self._fingerprint = blake2b(source.encode(), digest_size=8).hexdigest()
         return self._fingerprint
 
     def _obfuscate(self, document: Document, entropy: Callable[[int], str]) -> None:

@@ -28,12 +28,16 @@ TURN: Final = 2  # windows that one turn reads: half a second on one core
 
 async def embed(engine: Engine, document: Document, exchange: Exchange) -> None:
     inputs = _inputs(document["input"])
+    form = document.get("encoding_format") or "float"
+    if form not in ("float", "base64"):
+        text = f"Invalid value: '{str(form)[:64]}'. Supported values are: 'float' and 'base64'."
+        raise RequestError(text, param="encoding_format", code="invalid_value")
     _check_sizes(engine, inputs)
     async with engine.line.place() as ticket:
         texts = await engine.prepare(ticket, lambda native: _tokens(engine, native, inputs))
         vectors = await _vectors(engine, ticket, texts)
     vectors = [_shortened(vector, document.get("dimensions")) for vector in vectors]
-    write = _base64 if document.get("encoding_format") == "base64" else list
+    write = _base64 if form == "base64" else list
     count = sum(map(len, texts))
     answer = {
         "object": "list",

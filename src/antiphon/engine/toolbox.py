@@ -31,7 +31,7 @@ from antiphon.errors import RequestError
 
 Document = dict[str, Any]
 MOST_TRIALS: Final = 8  # beside those of small talk
-# `tool_choice` in words that are not OpenAI's own (chat.vendor_words).
+# `tool_choice` in words that are not OpenAI's own.
 WORDS: Final = {"any": "required"}
 
 
@@ -145,8 +145,11 @@ def chosen(tools: tuple[Tool, ...], choice: Any) -> tuple[tuple[Tool, ...], bool
                 code="empty_array",
             )
         return some, allowed["mode"] == "required", False
-    name = (choice.get(word) or choice).get("name")
-    if name is None:
+    if type(choice) is str:
+        raise RequestError(f"Invalid value: '{word[:64]}'.", param="tool_choice", code="invalid_value")
+    named = choice.get(word) or choice
+    name = named.get("name") if isinstance(named, dict) else None
+    if not isinstance(name, str):
         raise RequestError(f"Tool choice '{word[:64]}' not found in 'tools' parameter.", param="tool_choice")
     return (find(tools, name, "tool_choice", "tools"),), True, True
 

@@ -9,7 +9,7 @@ chat's is told by the vendors' references; where those are silent, the request t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
@@ -32,10 +32,18 @@ class Row:
     takes: frozenset[str] | None = None  # all it reads, where that is known: the rest is dropped and named
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     reports_usage: bool = True  # takes stream_options.include_usage
+    # Hosts that obfuscate a stream unless told not to by stream_options.include_obfuscation. Others that speak the same
+    # protocol may refuse a word that they do not know.
+    hides_sizes: tuple[str, ...] = ()
     text_only: bool = False  # message content must be a string: text parts are joined
     stop_list: bool = False  # `stop` must be an array
     reasoning_history: bool = True  # takes `reasoning_content` in assistant messages (E9)
     offers: frozenset[str] = frozenset({"completions", "embeddings"})  # endpoints beside chat's
+
+    def at_host(self, host: str) -> Row:
+        """The row for an upstream at this host."""
+        is_vendor = any(host == own or host.endswith("." + own) for own in self.hides_sizes)
+        return self if is_vendor else replace(self, hides_sizes=())
 
 
 NO_COMPLETIONS = frozenset({"embeddings"})
@@ -54,7 +62,7 @@ ENGINE = frozenset(
 )
 
 ROWS = (
-    Row("openai"),
+    Row("openai", hides_sizes=("openai.com",)),
     Row("crazyrouter", renames=MAX_TOKENS),
     Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
     Row(
@@ -68,7 +76,8 @@ ROWS = (
     ),
     Row("scripted", offers=frozenset()),
     Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
-    Row("azure", auth=Auth.API_KEY),  # its /openai/v1 endpoint; deployment URLs are not built yet
+    # Its /openai/v1 endpoint; deployment URLs are not built yet.
+    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",)),
     # Its completions are at another base, https://api.deepseek.com/beta.
     Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"}), offers=NO_EMBEDDINGS),
     Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}), offers=NO_COMPLETIONS),

@@ -10,6 +10,7 @@ import math
 import re
 import time
 import traceback
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from copy import copy
 from email.utils import parsedate_to_datetime
@@ -23,7 +24,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
-from antiphon.upstreams.prepare import Prepared, pass_through, prepare, takes_plain
+from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -54,7 +55,7 @@ class HttpUpstream:
         self.name = name
         self.think = think
         self.lacks_n = "n" in lacks
-        self.takes_plain = not think and takes_plain(row, lacks)
+        self.plain: PlainRules | None = plain_rules(row, lacks)
         self._row = row
         self._lacks = lacks
         self._pool = pool
@@ -84,7 +85,10 @@ class HttpUpstream:
         self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
     ) -> Call:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
-        lines = self._headers + self._taken(headers, source)
+        lines = self._headers
+        for name in self._forward:
+            if name in headers:
+                lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
@@ -95,15 +99,11 @@ class HttpUpstream:
     async def close(self) -> None:
         await self._pool.close()
 
-    def _taken(self, headers: Mapping[bytes, bytes], source: int) -> bytes:
-        """Decision 17: no client header goes upstream but these. A fan-out's calls are different requests."""
-        lines = b""
-        for name in self._forward:
-            if (value := headers.get(name)) is not None:
-                if source and name == b"idempotency-key":
-                    value += b"-%d" % source
-                lines += b"%b: %b\r\n" % (name, value)
-        return lines
+    def _forwarded(self, name: bytes, value: bytes, source: int) -> bytes:
+        """No other header of a client goes upstream. A fan-out's calls are different requests."""
+        if source and name == b"idempotency-key":
+            value += b"-%d" % source
+        return b"%b: %b\r\n" % (name, value)
 
 
 class Answer:
@@ -165,17 +165,15 @@ class Answer:
             if self._decoder is not None:
                 self._receiver.end(self._decoder.close(), self._source)
             elif self._status in ANSWERED:
-                self._receiver.whole(self._whole_body(), self._source)
+                body = self._body
+                self._receiver.whole(body[0] if len(body) == 1 else b"".join(body), self._source)
             else:
-                error = read_failure(_lenient(self._whole_body()), self._status, self._secrets)
+                error = read_failure(_lenient(b"".join(self._body)), self._status, self._secrets)
                 if self._retry_after is not None:
                     error.retry_after = self._retry_after
                 self._fail(error, f"HTTP {self._status}")
         except Exception as error:
             self._broken(error)
-
-    def _whole_body(self) -> bytes:
-        return self._body[0] if len(self._body) == 1 else b"".join(self._body)
 
     def _broken(self, error: Exception) -> None:
         """By our own fault an answer was not read: whoever waits for it must hear so."""
@@ -184,6 +182,12 @@ class Answer:
         self._fail(UpstreamError("The gateway could not read the upstream's answer."), f"our own fault, {place}")
 
     def on_fail(self, error: ClientError) -> None:
+        try:
+            self._take_failure(error)
+        except Exception as fault:
+            self._broken(fault)
+
+    def _take_failure(self, error: ClientError) -> None:
         if self._decoder is not None and (error.failure is Failure.RESET or self._receiver.complete):
             # Cut without the closing chunk, or silent after its last word: the stream judges whether that was all (F5).
             self._log(f"upstream {self._name}: {error}")
@@ -204,6 +208,7 @@ class Answer:
 
 
 def _lenient(body: bytes) -> object:
+    body = body.removeprefix(BOM_UTF8)
     try:
         document = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -5,9 +5,15 @@ Every change is named (decision 1): nothing is dropped or renamed silently.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from antiphon.chat.plain_request import PlainRequest
+from msgspec import UNSET
+
+from antiphon.chat.plain_fields import FIELDS
+from antiphon.chat.plain_request import PlainRequest, write_plain
 from antiphon.chat.text import flatten
 from antiphon.errors import RequestError
 from antiphon.flow.ports import Change, Document
@@ -29,6 +35,8 @@ def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, 
         _keep(out, row.takes, changes)
     if document.get("stream"):
         _ask_usage(out, row, lacks, changes)
+        if row.hides_sizes:
+            _ask_quiet(out)
     if row.stop_list and isinstance(out.get("stop"), str):
         out["stop"] = [out["stop"]]
         changes.append(Change("stop", "rewritten", "the upstream takes a list"))
@@ -54,11 +62,37 @@ def pass_through(
     return out, tuple(changes)
 
 
-def takes_plain(row: Row, lacks: frozenset[str]) -> bool:
-    """Would `prepare` leave every plain request as it is, but for the model's name?"""
-    edits = row.renames or row.text_only or row.stop_list or not row.reasoning_history
-    fields = PlainRequest.__struct_fields__
-    return not edits and lacks.isdisjoint(fields) and (row.takes is None or row.takes.issuperset(fields))
+@dataclass(frozen=True, slots=True)
+class PlainRules:
+    """How plain requests (`chat.plain_request`) are sent to one upstream."""
+
+    absent: tuple[str, ...]  # fields that it would drop or rename
+    text_only: bool
+    stop_list: bool
+    write: Callable[[PlainRequest, str], bytes]
+    takes_all: bool  # every plain request
+
+    def takes(self, asked: PlainRequest) -> bool:
+        """Would `prepare` change nothing but what `write` changes?"""
+        fields = asked.fields
+        for name in self.absent:
+            if getattr(fields, name) is not UNSET:
+                return False
+        if self.stop_list and type(fields.stop) is str:
+            return False
+        return not self.text_only or not any(type(message.content) is list for message in asked.messages)
+
+
+def plain_rules(row: Row, lacks: frozenset[str]) -> PlainRules | None:
+    """None: no plain request can be sent as it is."""
+    asks_usage = _asks_usage(row, lacks)
+    changed = {*lacks, *row.renames} if asks_usage else {*lacks, *row.renames, "stream_options"}
+    absent = FIELDS & changed if row.takes is None else FIELDS & changed | FIELDS - row.takes
+    if not absent.isdisjoint({"model", "messages"}):
+        return None
+    write = partial(write_plain, usage=asks_usage, quiet=bool(row.hides_sizes))
+    takes_all = not (absent or row.text_only or row.stop_list)
+    return PlainRules(tuple(sorted(absent)), row.text_only, row.stop_list, write, takes_all)
 
 
 def _readdress(out: Document, model: str, changes: list[Change]) -> None:
@@ -69,13 +103,24 @@ def _readdress(out: Document, model: str, changes: list[Change]) -> None:
 def _ask_usage(out: Document, row: Row, lacks: frozenset[str], changes: list[Change]) -> None:
     """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
     options = out.get("stream_options")
-    if not row.reports_usage or not lacks.isdisjoint({"stream", "stream_options"}):
+    if not _asks_usage(row, lacks):
         if out.pop("stream_options", None) is not None:
             changes.append(Change("stream_options", "dropped", "the upstream does not support it"))
         return
     if options is not None and options.get("include_usage") is False:
         changes.append(Change("stream_options.include_usage", "rewritten", "usage is always asked for"))
     out["stream_options"] = {**(options or {}), "include_usage": True}
+
+
+def _asks_usage(row: Row, lacks: frozenset[str]) -> bool:
+    return row.reports_usage and lacks.isdisjoint({"stream", "stream_options"})
+
+
+def _ask_quiet(out: Document) -> None:
+    """OpenAI pads every chunk unless told not to, and we would only take it off again. Who asks for it gets it."""
+    options = out.get("stream_options")
+    if options and options.get("include_obfuscation") is not True:
+        options["include_obfuscation"] = False
 
 
 def _drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Change]) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import sha256
+from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any
-
-import msgspec
 
 from antiphon.upstreams.scripted.reply import Reply, ToolCall, flat, pieces
 
@@ -24,6 +22,7 @@ class Answer:
     request: Document
     replies: tuple[Reply, ...]
     now: int
+    id: str = field(default_factory=lambda: "chatcmpl-" + token_hex(12))  # of this answer; another one has another
 
     @property
     def stream(self) -> bool:
@@ -31,7 +30,7 @@ class Answer:
 
     def envelope(self, kind: str) -> Document:
         return {
-            "id": "chatcmpl-" + sha256(msgspec.json.encode(self.request)).hexdigest()[:24],
+            "id": self.id,
             "object": kind,
             "created": self.now,
             "model": self.request.get("model"),
