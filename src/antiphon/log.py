@@ -29,13 +29,10 @@ class LogFile:
         self._fd = {"-": 2, "off": -1}.get(where, -2)
         if self._fd == -2:
             self._fd = os.open(where, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        self.on = self._fd >= 0
         self._lines: list[bytes] = []
         self._waiting = False
         self._dropped = 0
-
-    @property
-    def on(self) -> bool:
-        return self._fd >= 0
 
     def add(self, line: bytes) -> None:
         self._lines.append(line)

@@ -84,6 +84,25 @@ def crooked_tools(document: Document) -> Script:
     return either(document, whole({"content": "", "tool_calls": [call]}), *fragments, chunk(None, "stop"))
 
 
+def only_calls(document: Document) -> Script:
+    """A call from the first delta on, as OpenAI begins one, with an empty object before its real arguments."""
+    began = {**CALL, "function": {"name": "get_weather", "arguments": "{}"}}
+    first = {"role": "assistant", "content": None, "tool_calls": [{"index": 0, **began}], "refusal": None}
+    pieces = ['{"city":', '"Paris"}']
+    fragments = [chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
+    call = {**CALL, "function": {"name": "get_weather", "arguments": "{}" + "".join(pieces)}}
+    answer = whole({"content": None, "tool_calls": [call]}, "tool_calls")
+    return either(document, answer, chunk(first), *fragments, chunk({}, "tool_calls"))
+
+
+def pictures(document: Document) -> Script:
+    """Content in parts, two of them no text, and more in a later delta."""
+    parts = [{"type": "picture", "data": name} for name in ("a", "b", "c")]
+    contents = [[parts[0], {"type": "text", "text": TEXT}, parts[1]], [parts[2]]]
+    answer = whole({"content": [part for content in contents for part in content]})
+    return either(document, answer, ROLE, *(chunk({"content": content}) for content in contents), chunk({}, "stop"))
+
+
 def person(document: Document) -> Script:
     """JSON to a schema: as text, or as the arguments of the one tool that is offered."""
     offered = document.get("tools")
@@ -185,6 +204,8 @@ CASES: dict[str, Callable[[Document], Script]] = {
     "gpt-4o": crooked_text,  # no usage either, but a family whose tokens can be counted exactly
     "tools": tools,
     "crooked-tools": crooked_tools,
+    "only-calls": only_calls,
+    "pictures": pictures,
     "person": person,
     "refusal": refusal,
     "reasoning": reasoning,

@@ -24,6 +24,7 @@ SAW: dict[str, Any] = {
     "crooked_tool_loop": [TEXT, ["Paris"]],
     "stream_tool_loop": [TEXT, ["Paris"], []],
     "stream_crooked_tool_loop": [TEXT, ["Paris"], []],
+    "stream_only_calls": [0, [{"city": "Paris"}]],  # no part of text, not even an empty one
     "object": PERSON,
     "object_stream": [PERSON, True],
     "reasoning": SAID,

@@ -27,6 +27,10 @@ SAW: dict[str, Any] = {
     "helper_crooked_text": COUNTED,
     "helper_tools": {**CALLED, "text": "", "usage": None},
     "helper_crooked_tools": {**CALLED, "text": "", "usage": None},
+    "helper_only_calls": {**CALLED, "usage": None, "texts": []},
+    "only_calls": CALLED,
+    "helper_pictures": [TEXT, [[0, "a"], [1, "b"], [2, "c"]]],
+    "pictures": [TEXT, ["a", "b", "c"]],
     "helper_two": ["no. 0", "no. 1"],
     "helper_parse": PERSON,
     "helper_refusal": ["", "I cannot."],
@@ -58,6 +62,7 @@ MARITACA: dict[str, Any] = {  # its `content` is always a string (spec §1.1), i
     "strictly": None,
     "tools": {**CALLED, "text": ""},
     "crooked_tools": {**CALLED, "text": ""},
+    "only_calls": {**CALLED, "text": ""},
     "refusal": ["", "I cannot."],
 }
 

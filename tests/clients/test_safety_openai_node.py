@@ -60,7 +60,7 @@ def choices_of(case: str) -> int:
 @pytest.mark.parametrize("case", WHOLE)
 def test_blocked_answers(verdicts: Verdicts, case: str, dialect: str) -> None:
     saw = verdicts[case, dialect]
-    expect_blocked(saw, choices_of(case))
+    expect_blocked(saw, dialect, choices_of(case))
     assert saw["text"][0] == ("" if dialect == "maritaca" else None)  # its `content` is always a string (spec §1.1)
     assert saw["usage"] == [9, 5, 14]
 
@@ -68,14 +68,14 @@ def test_blocked_answers(verdicts: Verdicts, case: str, dialect: str) -> None:
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("case", STREAMED)
 def test_blocked_streams(verdicts: Verdicts, case: str, dialect: str) -> None:
-    expect_blocked(verdicts[case, dialect], choices_of(case))
+    expect_blocked(verdicts[case, dialect], dialect, choices_of(case))
     (usage,) = verdicts[case, dialect]["usage"]
     expect_counted(usage)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_stream_that_is_blocked_late(verdicts: Verdicts, dialect: str) -> None:
-    expect_blocked_late(verdicts["blocked_late", dialect])
+    expect_blocked_late(verdicts["blocked_late", dialect], dialect)
     (usage,) = verdicts["blocked_late", dialect]["usage"]
     expect_counted(usage)
 
@@ -83,7 +83,7 @@ def test_a_stream_that_is_blocked_late(verdicts: Verdicts, dialect: str) -> None
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_stream_helper_tells_of_the_end(verdicts: Verdicts, dialect: str) -> None:
     """Unlike the package for Python, which raises."""
-    expect_blocked(verdicts["helper_blocked", dialect])
+    expect_blocked(verdicts["helper_blocked", dialect], dialect)
     assert verdicts["helper_blocked", dialect]["usage"] is None  # nobody asked for it
 
 
@@ -98,7 +98,7 @@ def test_annotations_stand_beside_the_text(verdicts: Verdicts, case: str, dialec
     saw = verdicts[case, dialect]
     assert (saw["text"], saw["finish"], saw["calls"]) == ([TEXT], ["stop"], 0)
     assert saw["usage"] in ([9, 5, 14], [[9, 5, 14]])
-    expect_findings(saw)
+    expect_findings(saw, dialect)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

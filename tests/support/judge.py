@@ -6,7 +6,7 @@ It keeps the port's promises: one verdict over all texts, a future that never fa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from antiphon.flow.ports import Scope
@@ -22,6 +22,7 @@ class WordJudge:
     fails_at: set[int] = field(default_factory=set)  # looks at answers, from 0
     delay: float = 0.0
     longest: int = 0
+    has_early: bool = True
     asked: list[tuple[Stage, tuple[str, ...]]] = field(default_factory=list)
     waits: dict[int, asyncio.Future[None]] = field(default_factory=dict)  # a look at an answer that waits for this
 
@@ -45,6 +46,21 @@ class WordJudge:
         else:
             loop.call_soon(tell)
         return answer
+
+    def ask_now(
+        self, stage: Stage, texts: Sequence[str], scope: Scope, done: Callable[[Verdict], None]
+    ) -> Verdict | None:
+        self.ask(stage, texts, scope).add_done_callback(lambda asked: done(asked.result()))
+        return None
+
+    def early(self, text: str, scope: Scope, done: Callable[[bool], None]) -> bool:
+        """Risky: the text ends with a beginning of one of the words."""
+        if not self.has_early:
+            return False
+        low = text.lower()
+        risky = any(low.endswith(word[:size]) for word in self.words for size in range(1, len(word)))
+        asyncio.get_running_loop().call_soon(done, risky)
+        return True
 
     def reach(self, scope: Scope) -> int:
         return self.longest

@@ -72,7 +72,7 @@ async def test_every_form_of_input_travels(start: Start, given: Any) -> None:
         ({"input": {"text": "a"}}, "input", "Invalid type for 'input': expected one of a string, array of strings"),
         ({"input": ["a", 1]}, "input[1]", "Invalid type for 'input[1]': expected a string, but got an integer"),
         ({"dimensions": 0}, "dimensions", "Invalid 'dimensions': integer below minimum value."),
-        ({"encoding_format": "hex"}, "encoding_format", "Invalid value: 'hex'. Supported values are: 'float' and"),
+        ({"encoding_format": 8}, "encoding_format", "Invalid type for 'encoding_format': expected a string, but got"),
         ({"user": 7}, "user", "Invalid type for 'user': expected a string, but got an integer instead."),
     ],
 )
@@ -126,6 +126,12 @@ async def test_the_receipt_and_the_log_say_what_happened(start: Start, tmp_path:
     assert (entry["prompt_tokens"], entry["completion_tokens"], entry["usage"]) == (8, 0, "reported")
 
 
+async def test_a_vendors_own_format_travels(start: Start) -> None:
+    running, upstream = await start(json_answer(vectors()))
+    assert (await ask(running, encoding_format="int8")).status == 200
+    assert upstream.requests[0].document["encoding_format"] == "int8"
+
+
 async def test_strict_refuses_and_prunes(start: Start) -> None:
     given = vectors(x_extra=1, usage={**USAGE, "x_cost": 1})
     given["data"][0]["x_item"] = 1
@@ -133,6 +139,8 @@ async def test_strict_refuses_and_prunes(start: Start) -> None:
     strict = {"x-antiphon-strict": "1"}
     answer = await ask(running, headers=strict, input_type="query")
     assert (answer.status, answer.json["error"]["code"]) == (400, "unknown_parameter")
+    answer = await ask(running, headers=strict, encoding_format="int8")
+    assert answer.json["error"]["message"] == "Invalid value: 'int8'. Supported values are: 'float' and 'base64'."
     assert not upstream.requests
     assert (await ask(running, headers=strict)).json == vectors()
 

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.upstreams.scripted import json_answer, sse
 from tests.support.raw import call
-from tests.support.shapes import USAGE, completion, hello
+from tests.support.shapes import USAGE, chunk, completion, hello
 from tests.turns.conftest import Start
 
 ZEROS = {
@@ -115,6 +115,21 @@ async def test_the_receipt_says_what_happened(start: Start) -> None:
     assert attempt["ms"] >= 0
     assert [change["param"] for change in receipt["dropped"]] == ["logprobs"]
     assert [change["param"] for change in receipt["rewritten"]] == ["model"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_receipt_names_calls_whose_arguments_are_not_json(start: Start, stream: bool) -> None:
+    calls = [
+        {"index": 0, "id": "c1", "type": "function", "function": {"name": "good", "arguments": '{}{"city": "Paris"}'}},
+        {"index": 1, "id": "c2", "type": "function", "function": {"name": "bad", "arguments": '{"city": '}},
+    ]
+    whole = completion(None, finish="tool_calls")
+    whole["choices"][0]["message"]["tool_calls"] = [dict(call) for call in calls]
+    script = sse(chunk({"tool_calls": calls}), chunk({}, "tool_calls")) if stream else json_answer(whole)
+    running, _ = await start(script)
+    answer = await running.post(stream=stream, headers={"x-antiphon-receipt": "1"})
+    receipt = answer.chunks[-1]["antiphon"] if stream else answer.json["antiphon"]
+    assert receipt["unparsed_arguments"] == ["bad"]
 
 
 async def test_no_receipt_unless_asked(start: Start) -> None:

@@ -7,13 +7,26 @@ import os
 
 import pytest
 
+from antiphon.flow.running import MOST_PIECES, MOST_TEXT, bound
 from antiphon.log import LogFile
-from antiphon.server.turns import MOST_PIECES, MOST_TEXT, bound
 from antiphon.upstreams.scripted import error, json_answer, sse
 from tests.support.shapes import completion, hello
 from tests.turns.conftest import Start
 
-KINDS = {"Express", "Gather", "Relay", "Turn", "Request", "ChatRequest", "Exchange", "ChatClient", "ChatStream", "Call"}
+KINDS = {
+    "QuickTurn",
+    "Gather",
+    "Stream",
+    "Gate",
+    "Incoming",
+    "Turn",
+    "Request",
+    "ChatRequest",
+    "Exchange",
+    "ChatClient",
+    "ChatStream",
+    "Call",
+}
 
 
 def ours() -> list[str]:
@@ -36,7 +49,7 @@ async def test_finished_turns_are_no_garbage(start: Start, stream: bool, plain: 
     gc.disable()
     try:
         for _ in scripts:
-            await (running.post(stream=stream) if plain else running.post(stream=stream, logprobs=False))
+            await (running.post(stream=stream) if plain else running.post(stream=stream, x_whole=True))
         assert ours() == []
     finally:
         gc.enable()

@@ -14,6 +14,7 @@ from tests.support.judge import WordJudge
 from tests.support.raw import call, connect, request
 from tests.support.shapes import chunk, completion, hello
 from tests.turns.conftest import Start
+from tests.turns.test_fast_path import WHOLE, full
 
 CALM = {"filtered": False, "severity": "safe"}
 CLEAR = {"detected": False, "filtered": False}
@@ -23,6 +24,7 @@ ANSWER = {**FOUR, "protected_material_code": CLEAR, "protected_material_text": C
 VIOLENT = {"filtered": True, "severity": "high"}
 ASK = [{"role": "user", "content": "Please kill them"}]
 DIALECTS = ("openai", "crazyrouter", "skytells", "maritaca")
+FILTER = '[safety]\nmode = "filter"'  # what else only skytells does (decision 22)
 
 
 def said(*words: str, finish: str = "stop") -> Any:
@@ -49,7 +51,7 @@ def finishes(chunks: list[Any], index: int = 0) -> list[str]:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_blocked_prompt_is_a_400_and_nothing_is_sent(start: Start, dialect: str, stream: bool) -> None:
-    running, upstream = await start(json_answer(completion()), judge=WordJudge())
+    running, upstream = await start(json_answer(completion()), judge=WordJudge(), more=FILTER)
     answer = await running.post(path(dialect), messages=ASK, stream=stream)
     assert answer.status == 400
     assert answer.headers["content-type"] == "application/json"
@@ -67,7 +69,7 @@ async def test_a_blocked_prompt_is_a_400_and_nothing_is_sent(start: Start, diale
 
 
 async def test_without_annotations_the_error_is_bare(start: Start) -> None:
-    more = "[safety]\nannotations = false\nblock_status = 451"
+    more = f"{FILTER}\nannotations = false\nblock_status = 451"
     running, _ = await start(json_answer(completion()), judge=WordJudge(), more=more)
     answer = await running.post(messages=ASK)
     assert answer.status == 451
@@ -78,7 +80,7 @@ async def test_without_annotations_the_error_is_bare(start: Start) -> None:
 @pytest.mark.parametrize("role", ["system", "developer", "user", "assistant", "tool"])
 async def test_every_message_is_judged(start: Start, role: str) -> None:
     judge = WordJudge()
-    running, _ = await start(json_answer(completion()), judge=judge)
+    running, _ = await start(json_answer(completion()), judge=judge, more=FILTER)
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     guilty: dict[str, Any] = {"role": role, "content": "kill them"}
     messages = [{"role": "user", "content": "Hi"}, guilty, {"role": "user", "content": "Go on"}]
@@ -90,7 +92,7 @@ async def test_every_message_is_judged(start: Start, role: str) -> None:
 
 
 async def test_so_are_parts_and_the_arguments_of_calls(start: Start) -> None:
-    running, _ = await start(json_answer(completion()), judge=WordJudge())
+    running, _ = await start(json_answer(completion()), judge=WordJudge(), more=FILTER)
     parts = [{"type": "text", "text": "Hello."}, {"type": "text", "text": "kill them"}]
     assert (await running.post(messages=[{"role": "user", "content": parts}])).status == 400
     call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"x": "kill them"}'}}
@@ -104,7 +106,7 @@ async def test_so_are_parts_and_the_arguments_of_calls(start: Start) -> None:
 
 async def test_a_prompt_in_two_messages_is_judged_as_one(start: Start) -> None:
     judge = WordJudge(words={"kill\nthem": "violence"})
-    running, _ = await start(json_answer(completion()), judge=judge)
+    running, _ = await start(json_answer(completion()), judge=judge, more=FILTER)
     messages = [{"role": "user", "content": "kill"}, {"role": "user", "content": "them"}]
     assert (await running.post(messages=messages)).status == 400
 
@@ -119,7 +121,7 @@ async def test_an_unknown_model_comes_before_the_judge(start: Start) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 async def test_in_a_race_the_upstream_is_asked_at_once_and_nothing_of_it_leaves(start: Start, stream: bool) -> None:
     script = said("Hello") if stream else json_answer(completion())
-    more = '[safety]\nprompt = "race"'
+    more = f'{FILTER}\nprompt = "race"'
     running, upstream = await start(script, script, judge=WordJudge(delay=0.2), more=more)
     answer = await running.post(messages=ASK, stream=stream)
     assert answer.status == 400
@@ -134,13 +136,49 @@ async def test_in_a_race_the_upstream_is_asked_at_once_and_nothing_of_it_leaves(
         assert answer.json["prompt_filter_results"][0]["content_filter_results"] == PROMPT
 
 
+# By default
+
+
+@pytest.mark.parametrize("dialect", ["openai", "crazyrouter", "maritaca"])
+async def test_by_default_a_finding_is_told_and_nothing_is_blocked(start: Start, dialect: str) -> None:
+    running, upstream = await start(json_answer(completion("kill them")), said("kill them"), judge=WordJudge())
+    told = {"filtered": False, "severity": "high"}
+    answer = (await running.post(path(dialect), messages=ASK)).json
+    choice = answer["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("kill them", "stop")
+    assert choice["content_filter_results"] == {**ANSWER, "violence": told}
+    assert answer["prompt_filter_results"][0]["content_filter_results"] == {**PROMPT, "violence": told}
+    chunks = (await running.post(path(dialect), messages=ASK, stream=True)).chunks
+    assert (text(chunks), finishes(chunks)) == ("kill them", ["stop"])
+    assert chunks[0]["prompt_filter_results"][0]["content_filter_results"] == {**PROMPT, "violence": told}
+    assert chunks[-1]["choices"][0]["content_filter_results"] == {**ANSWER, "violence": told}
+    assert len(upstream.requests) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_by_default_skytells_blocks(start: Start, stream: bool) -> None:
+    script = said("kill them") if stream else json_answer(completion("kill them"))
+    running, upstream = await start(script, judge=WordJudge())
+    assert (await running.post(path("skytells"), messages=ASK, stream=stream)).status == 400
+    assert not upstream.requests
+    answer = await running.post(path("skytells"), stream=stream)
+    choice = answer.chunks[-1]["choices"][0] if stream else answer.json["choices"][0]
+    assert choice["finish_reason"] == "content_filter"
+
+
+async def test_by_default_a_request_may_ask_for_a_block(start: Start) -> None:
+    running, _ = await start(judge=WordJudge())
+    refused = await running.post(messages=ASK, moderation={"policy": {"input": {"mode": "block"}}})
+    assert (refused.status, refused.json["error"]["code"]) == (400, "content_filter")
+
+
 # Whole answers
 
 
 async def test_a_blocked_answer_has_no_text_and_says_why(start: Start) -> None:
     document = completion("I will kill them all")
     document["choices"][0]["message"]["reasoning_content"] = "because"
-    running, _ = await start(json_answer(document), judge=WordJudge())
+    running, _ = await start(json_answer(document), judge=WordJudge(), more=FILTER)
     answer = await running.post()
     assert answer.status == 200
     choice = answer.json["choices"][0]
@@ -155,7 +193,7 @@ async def test_one_of_two_choices_is_blocked(start: Start) -> None:
     document = completion("kill them")
     other = {"index": 1, "message": {"role": "assistant", "content": "Peace"}, "finish_reason": "stop"}
     document["choices"].append(other)
-    running, _ = await start(json_answer(document), judge=WordJudge())
+    running, _ = await start(json_answer(document), judge=WordJudge(), more=FILTER)
     first, second = (await running.post(n=2)).json["choices"]
     assert first["finish_reason"] == "content_filter"
     assert (second["finish_reason"], second["message"]["content"]) == ("stop", "Peace")
@@ -167,7 +205,7 @@ async def test_tool_calls_of_a_blocked_answer_are_dropped(start: Start) -> None:
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"q": "kill them"}'}}
     document["choices"][0].update(finish_reason="tool_calls")
     document["choices"][0]["message"]["tool_calls"] = [call]
-    running, _ = await start(json_answer(document), judge=WordJudge())
+    running, _ = await start(json_answer(document), judge=WordJudge(), more=FILTER)
     choice = (await running.post()).json["choices"][0]
     assert choice["finish_reason"] == "content_filter"
     assert "tool_calls" not in choice["message"]
@@ -181,28 +219,26 @@ async def test_a_harmless_answer_is_annotated_in_every_dialect(start: Start, dia
     assert answer["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": PROMPT}]
 
 
-async def test_the_express_lane_tells_the_same_as_the_whole_way(start: Start) -> None:
-    """`n` is not plain, so the second one takes the whole way."""
-    document = completion()
-    document["choices"][0]["logprobs"] = None
-    document["choices"][0]["message"].update(refusal=None, annotations=[])
-    document["usage"].update(
-        prompt_tokens_details={"cached_tokens": 0, "audio_tokens": 0},
-        completion_tokens_details=dict.fromkeys(
-            ("reasoning_tokens", "audio_tokens", "accepted_prediction_tokens", "rejected_prediction_tokens"), 0
-        ),
-    )
+@pytest.mark.parametrize("mode", ["filter", "annotate"])
+@pytest.mark.parametrize("words", ["Hello", "kill them"])
+async def test_the_fast_path_tells_the_same_as_the_whole_way(start: Start, mode: str, words: str) -> None:
+    """The second one has a field that is not plain, so it takes the whole way."""
+    answer = json_answer(full("stop", content=words))
     judge = WordJudge()
-    running, _ = await start(*[json_answer(document)] * 2, judge=judge)
+    running, _ = await start(*[answer] * 2, judge=judge, more=f'[safety]\nmode = "{mode}"')
     plain = await running.post()
-    assert plain.json == (await running.post(n=1)).json
-    assert plain.json["choices"][0]["content_filter_results"] == ANSWER
-    assert [stage for stage, _ in judge.asked] == [Stage.PROMPT, Stage.ANSWER] * 2
+    whole = await running.post(**WHOLE)
+    assert plain.json == whole.json
+    if words == "Hello":
+        assert plain.body == whole.body, "the order of the keys"
+        assert [stage for stage, _ in judge.asked] == [Stage.PROMPT, Stage.ANSWER] * 2
+    blocked = mode == "filter" and words != "Hello"
+    assert plain.json["choices"][0]["finish_reason"] == ("content_filter" if blocked else "stop")
 
 
 async def test_annotations_are_a_switch_of_their_own_but_in_skytells(start: Start) -> None:
     answers = [json_answer(completion())] * 2 + [json_answer(completion("kill them"))]
-    running, _ = await start(*answers, judge=WordJudge(), more="[safety]\nannotations = false")
+    running, _ = await start(*answers, judge=WordJudge(), more=f"{FILTER}\nannotations = false")
     answer = (await running.post()).json
     assert "prompt_filter_results" not in answer
     assert "content_filter_results" not in answer["choices"][0]
@@ -257,7 +293,7 @@ async def test_a_list_blocks_in_azures_words(start: Start) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 async def test_a_blocked_stream_ends_with_its_verdict(start: Start, dialect: str) -> None:
-    running, _ = await start(said("I will ki", "ll th", "em all"), judge=WordJudge())
+    running, _ = await start(said("I will ki", "ll th", "em all"), judge=WordJudge(), more=FILTER)
     answer = await running.post(path(dialect), stream=True, stream_options={"include_usage": True})
     assert answer.status == 200
     chunks = answer.chunks
@@ -293,7 +329,17 @@ async def test_elsewhere_the_prompts_verdict_rides_on_the_role_chunk(start: Star
     ]
     assert chunks[0]["prompt_filter_results"] == [{"prompt_index": 0, "content_filter_results": PROMPT}]
     assert all("prompt_filter_results" not in each for each in chunks[1:])
-    assert all(each["choices"][0]["content_filter_results"] == ANSWER for each in chunks)
+    assert [each["choices"][0].get("content_filter_results") for each in chunks] == [ANSWER, None, None, ANSWER]
+
+
+@pytest.mark.parametrize("mode", ["filter", "annotate"])
+async def test_every_delta_has_its_own_by_setting(start: Start, mode: str) -> None:
+    """Where nothing is held, a delta leaves before anybody has judged it, and says so."""
+    more = f'[safety]\nmode = "{mode}"\nannotations = "every"'
+    running, _ = await start(sse(*hello()), judge=WordJudge(), more=more)
+    told = [each["choices"][0]["content_filter_results"] for each in (await running.post(stream=True)).chunks]
+    assert [each for each in told if "error" not in each] == [ANSWER] * (4 if mode == "filter" else 2)
+    assert ["error" in each for each in told[1:3]] == [mode == "annotate"] * 2
 
 
 async def test_a_stream_that_is_cut_says_what_it_had_and_then_the_error(start: Start) -> None:
@@ -312,7 +358,9 @@ async def test_async_mode_over_the_wire(start: Start) -> None:
     told = [c["choices"][0] for c in chunks if "content_filter_offsets" in c["choices"][0]]
     assert told[-1]["content_filter_offsets"]["end_offset"] == len("Hello") + len("".join(words))
     assert all(choice["content_filter_results"] == ANSWER for choice in told)
-    assert all("error" not in c["choices"][0]["content_filter_results"] for c in chunks)
+    unjudged = [c["choices"][0]["content_filter_results"] for c in chunks if c["choices"][0]["delta"].get("content")]
+    error = {"code": "content_filter_error", "message": "The contents are not filtered"}
+    assert unjudged == [{**ANSWER, "error": error}] * 40
 
 
 async def test_a_gone_client_ends_a_guarded_turn(start: Start) -> None:
@@ -389,18 +437,25 @@ async def test_a_language_that_nobody_reads_is_no_failure(start: Start) -> None:
 @pytest.mark.parametrize(
     ("settings", "severity", "blocked"),
     [
-        ("[safety]", Severity.LOW, False),
-        ("[safety]", Severity.MEDIUM, True),
+        ("[safety]", Severity.HIGH, False),  # annotated
+        (FILTER, Severity.LOW, False),
+        (FILTER, Severity.MEDIUM, True),
+        ('[safety]\npreset = "moderate"', Severity.LOW, False),
+        ('[safety]\npreset = "moderate"', Severity.MEDIUM, True),
         ('[safety]\npreset = "strict"', Severity.LOW, True),
         ('[safety]\npreset = "minimal"', Severity.MEDIUM, False),
         ('[safety]\npreset = "minimal"', Severity.HIGH, True),
         ('[safety]\npreset = "annotate-only"', Severity.HIGH, False),
         ('[safety]\nmode = "annotate"', Severity.HIGH, False),
         ('[safety]\nthreshold = "off"', Severity.HIGH, False),
+        ('[safety]\nthreshold = "high"', Severity.MEDIUM, False),
+        ('[safety]\nthreshold = "high"', Severity.HIGH, True),
         ('[safety.prompt]\nviolence = "high"', Severity.MEDIUM, False),
+        ('[safety.prompt]\nviolence = "high"', Severity.HIGH, True),
+        ('[safety.prompt]\nhate = "high"', Severity.HIGH, False),
         ('[safety.prompt]\nviolence = "annotate"', Severity.HIGH, False),
-        ('[safety.prompt]\nhate = "off"', Severity.HIGH, True),
-        ('[safety.answer]\nviolence = "off"', Severity.HIGH, True),
+        (f'{FILTER}\n[safety.prompt]\nhate = "off"', Severity.HIGH, True),
+        (f'{FILTER}\n[safety.answer]\nviolence = "off"', Severity.HIGH, True),
         ("[safety]\nenabled = false", Severity.HIGH, False),
     ],
 )
@@ -466,7 +521,7 @@ preset = "annotate_only"
 
 
 async def test_the_receipt_tells_the_verdicts(start: Start) -> None:
-    running, _ = await start(json_answer(completion("kill them")), said("kill them"), judge=WordJudge())
+    running, _ = await start(json_answer(completion("kill them")), said("kill them"), judge=WordJudge(), more=FILTER)
     receipt = {"x-antiphon-receipt": "1"}
     told = (await running.post(headers=receipt)).json["antiphon"]["safety"]
     assert told["blocked"] == "answer"
@@ -524,7 +579,7 @@ async def test_text_completions_are_judged_too(start: Start) -> None:
         {"object": "text_completion", "choices": [{"index": 0, "text": t, "finish_reason": f}]}
         for t, f in (("I ki", None), ("ll them", "stop"))
     ]
-    running, _ = await start(json_answer(whole), sse(*pieces), judge=WordJudge())
+    running, _ = await start(json_answer(whole), sse(*pieces), judge=WordJudge(), more=FILTER)
     ask = {"model": "m", "prompt": "Hi"}
 
     async def post(**more: Any) -> Any:

@@ -1,133 +1,230 @@
-"""The life of a turn, in order: judge, plan, dispatch, conform, guard, settle. (Admission comes before, in `server`.)
+"""The life of every turn: fast path → judge → plan → dispatch → conform → gate → settle.
 
-A turn runs in one task. Cancelling that task, when the client goes away, closes its upstream connections at once.
-What differs from one endpoint to another is its `Way`.
+`Turns.begin` takes each request that the server has admitted. Here a turn begins, here it ends, and here it leaves its
+one entry in the ledger, whatever happens. A usual JSON turn takes the fast path, without a task (`quick`). Every other
+turn is one task; cancelling that task, when the client goes away, closes its upstream connections at once. What differs
+from one endpoint to another is in `endpoints/`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError
 from antiphon.flow import settle
 from antiphon.flow.dispatch import dispatch, read_outcome
+from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
+from antiphon.flow.endpoints.chat import ChatTurn
+from antiphon.flow.fast_path import fast_body, fast_targets
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.guarded import GuardedRelay
-from antiphon.flow.judge import ask, judge_answer, moderation, race, weigh
-from antiphon.flow.ports import Upstream
-from antiphon.flow.relay import Gather, Relay, encode
-from antiphon.flow.turn import AnyTurn, R, Turn
-from antiphon.flow.way import Way, Work
-from antiphon.safety.verdict import Stage
+from antiphon.flow.judge import (
+    ask_prompt,
+    find_policy,
+    judge_answer,
+    moderation,
+    note_gate,
+    race,
+    weigh_prompt,
+)
+from antiphon.flow.ports import Incoming
+from antiphon.flow.quick import Begun, QuickTurn
+from antiphon.flow.running import Running
+from antiphon.flow.stream import Stream, encode
+from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, R, Turn
+from antiphon.routing.route import ANY_MODEL
 from antiphon.sse import DONE, frame
 
-CLIENT_CLOSED = 499  # nginx's word for it; only ever logged
+
+class Turns:
+    """All turns of a worker."""
+
+    def __init__(self, gateway: Gateway, silence: float) -> None:
+        """`silence`: seconds before a stream gets a keep-alive comment."""
+        self._gateway = gateway
+        self._fast_targets = fast_targets(gateway.routes, gateway.upstreams)
+        self._running = Running(gateway.clock, silence)
+
+    def begin(self, incoming: Incoming) -> None:
+        """Answers a request, now or later."""
+        turn: AnyTurn = Turn(
+            incoming.id,
+            UNREAD,
+            incoming.dialect,
+            incoming.client,
+            incoming.strict,
+            incoming.wants_receipt,
+            incoming.key,
+            incoming.headers,
+            incoming.received,
+            incoming.path,
+        )
+        endpoint = ENDPOINTS[incoming.endpoint]
+        try:
+            turn.request = endpoint.parse(incoming)
+        except AntiphonError as error:
+            self._end(turn, _fail(turn, error))
+            return
+        turn.is_read = True
+        if endpoint is not CHAT or turn.request.plain is None or not self._take_fast_path(turn):
+            self._start(turn, endpoint)
+
+    def give_up(self) -> None:
+        """The drain's time is over: clients that still wait are told so, rather than cut."""
+        self._running.give_up()
+
+    async def close(self) -> None:
+        await self._running.close()
+
+    def _take_fast_path(self, turn: ChatTurn) -> bool:
+        """False: the turn takes the whole way."""
+        if turn.request.stream or turn.wants_receipt or not turn.dialect.takes_plain:
+            return False
+        model = turn.request.model
+        target = self._fast_targets.get(model) if model in self._fast_targets else self._fast_targets.get(ANY_MODEL)
+        if target is None:
+            return False
+        body = fast_body(turn.request, target.upstream, target.model or model)
+        if body is None:
+            return False
+        turn.route = target.route
+        quick = QuickTurn(turn, self._gateway, target, body, self._end, self._fall_back)
+        self._running.turns[turn.client] = (turn, quick.cancel)
+        turn.client.on_lost(quick.cancel)
+        if self._gateway.judge is None:
+            quick.send()
+            return True
+        return quick.ask()
+
+    def _fall_back(self, turn: AnyTurn, begun: Begun | None) -> None:
+        """A turn leaves the fast path. `begun`: its attempt, which has ended already."""
+        self._start(turn, CHAT, begun)
+
+    def _start(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None = None) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun))
+        self._running.add_task(turn, task)
+
+    async def _answer(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None) -> None:
+        gateway, status = self._gateway, CLIENT_CLOSED
+        try:
+            if isinstance(endpoint, LocalEndpoint):
+                turn.client.answer(encode(await endpoint.answer(turn, gateway)))
+            elif turn.request.stream:
+                await _stream(turn, gateway, endpoint)
+            else:
+                await _whole(turn, gateway, endpoint, begun)
+            status = 200
+        except AntiphonError as error:
+            if error.code == "context_length_exceeded":
+                error.param = endpoint.asks
+            status = _fail(turn, error)
+        except asyncio.CancelledError:  # the client is gone, or was told why it must go; what was said still counts
+            status = turn.error.status if turn.error is not None else CLIENT_CLOSED
+            if turn.usage is None and turn.texts:
+                await settle.count(turn, gateway, None, turn.texts)
+        except Exception as error:
+            gateway.ledger.error("a turn failed by our own fault", error, turn.id)
+            status = _fail(turn, AntiphonError(OUR_FAULT))
+        finally:
+            self._end(turn, status)
+
+    def _end(self, turn: AnyTurn, status: int) -> None:
+        """Every turn ends here, once."""
+        gateway = self._gateway
+        self._running.turns.pop(turn.client, None)
+        gateway.ledger.post(turn.entry(status, gateway.clock(), gateway.wall()))
 
 
-async def answer(
-    turn: Turn[R], gateway: Gateway, way: Way[R] | Work[R], begun: tuple[Upstream, Gather] | None = None
-) -> None:
-    """Answers the client, whatever happens, and posts one entry. `begun`: an attempt that has ended already."""
-    status = CLIENT_CLOSED
-    try:
-        if isinstance(way, Work):
-            status = await way.do(turn, gateway)
-        elif turn.request.stream:
-            status = await _stream(turn, gateway, way)
-        else:
-            status = await _whole(turn, gateway, way, begun)
-    except AntiphonError as error:
-        if error.code == "context_length_exceeded":
-            error.param = way.asks
-        status = _fail(turn, error)
-    except asyncio.CancelledError:  # the client is gone, or was told why it must go; what was said so far still counts
-        status = turn.error.status if turn.error is not None else CLIENT_CLOSED
-        if turn.usage is None and turn.texts:
-            await settle.count(turn, gateway, None, turn.texts)
-    except Exception as error:
-        gateway.ledger.error("a turn failed by our own fault", error, turn.id)
-        status = _fail(turn, AntiphonError("The server had an error while processing your request. Sorry about that!"))
-    finally:
-        settle.post(turn, gateway, status)
-
-
-async def _dispatch(turn: Turn[R], gateway: Gateway, way: Way[R]) -> Relay | Conformed:
-    """The prompt is judged before the upstream is asked; where the policy lets them race, meanwhile."""
-    turn.route = gateway.routes.find(turn.request.model)
-    asked = ask(turn, gateway, way.form)
+async def _dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> Stream | Conformed:
+    """Judges the prompt before the upstream is asked; or meanwhile, where it may race or cannot be blocked."""
+    asked = _ask_prompt(turn, gateway, endpoint)
     if asked is None:
-        return await dispatch(turn, gateway, way)
-    if turn.policy is not None and turn.policy.races:
-        return await race(turn, asked, dispatch(turn, gateway, way))
-    await weigh(turn, asked)
-    return await dispatch(turn, gateway, way)
+        return await dispatch(turn, gateway, endpoint)
+    assert turn.policy is not None
+    if turn.policy.races or not turn.policy.prompt.blocks:
+        return await race(turn, asked, dispatch(turn, gateway, endpoint))
+    weigh_prompt(turn, await asked)
+    return await dispatch(turn, gateway, endpoint)
 
 
-async def _whole(turn: Turn[R], gateway: Gateway, way: Way[R], begun: tuple[Upstream, Gather] | None) -> int:
-    answered = await _dispatch(turn, gateway, way) if begun is None else read_outcome(turn, gateway, way, *begun)
+def _ask_prompt(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> asyncio.Future[Any] | None:
+    turn.route = turn.route or gateway.routes.find(turn.request.model)
+    if gateway.judge is None or endpoint.texts is None:
+        return None
+    turn.policy = turn.policy or find_policy(turn, gateway)
+    if turn.prompt_verdict is not None:  # on the fast path
+        weigh_prompt(turn, turn.prompt_verdict)
+        return None
+    return ask_prompt(turn, gateway, endpoint.texts)
+
+
+async def _whole(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun: Begun | None) -> None:
+    if begun is None:
+        answered = await _dispatch(turn, gateway, endpoint)
+    else:
+        answered = read_outcome(turn, gateway, endpoint, *begun)
+        asked = _ask_prompt(turn, gateway, endpoint)
+        if asked is not None:
+            weigh_prompt(turn, await asked)
     assert isinstance(answered, Conformed)
-    turn.upstream_id = answered.upstream_id
+    turn.upstream_id, turn.unparsed = answered.upstream_id, answered.unparsed
     if not settle.reported(turn, answered.usage):
         await settle.count(turn, gateway, answered.usage, answered.texts)
-    if way.form is not None:
-        await judge_answer(turn, gateway, way.form, answered.document)
+    if endpoint.texts is not None:
+        await judge_answer(turn, gateway, endpoint.texts, answered.document)
     moderated = moderation(turn)
     if moderated is not None:
         answered.document.setdefault("moderation", moderated)
-    document = way.write(turn, gateway, answered.document)
+    document = endpoint.write(turn, gateway, answered.document)
     if turn.wants_receipt:
         document["antiphon"] = turn.receipt()
     turn.client.answer(encode(document))
-    return 200
 
 
-async def _stream(turn: Turn[R], gateway: Gateway, way: Way[R]) -> int:
-    relay = await _dispatch(turn, gateway, way)
-    assert isinstance(relay, Relay)
-    attempt, machine = turn.attempts[-1], relay.machine
+async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> None:
+    stream = await _dispatch(turn, gateway, endpoint)
+    assert isinstance(stream, Stream)
+    attempt, machine = turn.attempts[-1], stream.machine
     turn.texts = machine.texts
     turn.upstream_id = machine.upstream_id
     try:
-        failure = await relay.finished
+        failure = await stream.finished
     except asyncio.CancelledError:
-        relay.close()
+        stream.close()
         attempt.close("cancelled", gateway.clock())
         raise
     finally:
-        if isinstance(relay, GuardedRelay):
-            turn.answer_results, turn.answer_verdicts = relay.guard.results(), relay.guard.verdicts()
-            turn.blocked = Stage.ANSWER.value if relay.guard.blocked else None
+        note_gate(turn, stream)
     if failure is not None:
         attempt.close(failure.code or "failed", gateway.clock(), failure.status)
         raise gateway.upstreams[attempt.target.upstream].conceal(failure)
     attempt.close("answered", gateway.clock())
+    turn.unparsed = machine.unparsed
     usage = machine.usage
-    told = turn.request.include_usage or turn.wants_receipt
-    known = settle.reported(turn, usage)
-    if told and not known:
+    is_shown = turn.request.include_usage or turn.wants_receipt
+    is_known = settle.reported(turn, usage)
+    if is_shown and not is_known:
         await settle.count(turn, gateway, usage, machine.texts)
-    _finish(turn, relay)
-    if not told and not known:  # nobody waits for it but the ledger
+    _finish(turn, stream)
+    if not is_shown and not is_known:  # nobody waits for it but the ledger
         await settle.count(turn, gateway, usage, machine.texts)
-    return 200
 
 
-def _finish(turn: AnyTurn, relay: Relay) -> None:
-    """Decision 15: finish (already sent), then moderation, receipt, usage, [DONE]."""
-    last = DONE
-    if turn.usage is not None:
-        chunk = relay.writer.usage_chunk(relay.machine.usage_envelope(), turn.usage)
-        if chunk is not None:
-            last = frame(encode(chunk)) + last
-    if turn.wants_receipt:
-        envelope = {**relay.machine.envelope(), "antiphon": turn.receipt()}
-        last = frame(encode(relay.writer.extra_chunk(envelope))) + last
-    moderated = None if relay.machine.moderated else moderation(turn)
+def _finish(turn: AnyTurn, stream: Stream) -> None:
+    """The finish chunk has left; moderation, receipt, usage and [DONE] follow."""
+    machine, writer = stream.machine, stream.writer
+    chunks = []
+    moderated = None if machine.moderated else moderation(turn)
     if moderated is not None:
-        envelope = {**relay.machine.envelope(), "moderation": moderated}
-        last = frame(encode(relay.writer.extra_chunk(envelope))) + last
-    turn.client.write(last)
+        chunks.append(writer.extra_chunk({**machine.envelope(), "moderation": moderated}))
+    if turn.wants_receipt:
+        chunks.append(writer.extra_chunk({**machine.envelope(), "antiphon": turn.receipt()}))
+    if turn.usage is not None:
+        usage = writer.usage_chunk(machine.usage_envelope(), turn.usage)
+        if usage is not None:
+            chunks.append(usage)
+    turn.client.write(b"".join([*(frame(encode(chunk)) for chunk in chunks), DONE]))
     turn.client.finish()
 
 

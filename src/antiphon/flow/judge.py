@@ -1,25 +1,24 @@
-"""The prompt before the judge, and a whole answer. (A streamed answer: `guard`.)"""
+"""Asks the judge: about the prompt, about a whole answer, and for the gate of a stream."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from antiphon.chat.completion import Conformed
 from antiphon.chat.spoken import readings
 from antiphon.errors import AntiphonError, BlockedError, OverloadError
+from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
+from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.guard import RESULTS, Terms
-from antiphon.flow.guarded import PROMPT_RESULTS, GuardedRelay
-from antiphon.flow.ports import Document, Scope
-from antiphon.flow.relay import Relay
+from antiphon.flow.ports import Document, Judge, Scope, Texts
+from antiphon.flow.stream import PROMPT_RESULTS, Stream
+from antiphon.flow.stream_parts import GateKeeper, Machine
 from antiphon.flow.turn import AnyTurn
-from antiphon.flow.voice import CONTENT_FILTER, Form
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
-from antiphon.safety.policy import Decision, Policy
+from antiphon.safety.policy import Annotations, Decision, Policy
 from antiphon.safety.verdict import CALM, FAILURE, Stage, Verdict
 
 BLOCKED: Final = (
@@ -29,81 +28,157 @@ BLOCKED: Final = (
 UNJUDGED: Final = "The prompt could not be evaluated, and this server answers only what was. Please try again."
 
 Asked = asyncio.Future[Verdict]
+T = TypeVar("T")
 
 
-def ask(turn: AnyTurn, gateway: Gateway, form: Form | None) -> Asked | None:
-    """Puts the prompt before the judge. None: nobody is to judge this turn."""
-    if gateway.judge is None or form is None or turn.route is None:
+def find_policy(turn: AnyTurn, gateway: Gateway) -> Policy | None:
+    """The policy of this turn. None: nobody judges it."""
+    if gateway.judge is None or turn.route is None:
         return None
-    policy = gateway.policies.find(turn.route.model, turn.key)
-    if policy is None:
+    policy = gateway.policies.find(turn.route.model, turn.key, turn.dialect.name)
+    asked = turn.request.moderation
+    return policy if policy is None or asked is None else _tightened(policy, asked)
+
+
+def annotations_for(turn: AnyTurn) -> Annotations:
+    """In skytells every delta has its own; elsewhere the settings decide."""
+    if turn.policy is None:
+        return Annotations.NONE
+    return Annotations.EVERY if turn.dialect.spelling.filter_results else turn.policy.annotations
+
+
+# The prompt
+
+
+def ask_prompt(turn: AnyTurn, gateway: Gateway, texts: Texts) -> Asked | None:
+    """Asks about the prompt. None: nobody judges this turn."""
+    if turn.policy is None or gateway.judge is None:
         return None
-    turn.policy = _tightened(policy, turn.request.document.get("moderation"))
-    texts = form.prompt(turn.request.document)
-    if not texts:
-        known: Asked = asyncio.get_running_loop().create_future()
-        known.set_result(FAILURE if texts is None else CALM)
-        return known
-    return gateway.judge.ask(Stage.PROMPT, [reading for text in texts for reading in readings(text)], scope(turn))
+    found = texts.prompt(turn.request)
+    if found:
+        return gateway.judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
+    known: Asked = asyncio.get_running_loop().create_future()
+    known.set_result(FAILURE if found is None else CALM)
+    return known
 
 
-async def weigh(turn: AnyTurn, asked: Asked) -> None:
-    """Waits for the prompt's verdict. Raises BlockedError, or OverloadError where it has to be judged and cannot be."""
+def weigh_prompt(turn: AnyTurn, verdict: Verdict) -> None:
+    """Notes the verdict. Raises BlockedError, or OverloadError where the prompt has to be judged and cannot be."""
     policy = turn.policy
     assert policy is not None
-    turn.prompt_verdict = await asked
-    decision = policy.prompt.decide(turn.prompt_verdict)
+    turn.prompt_verdict = verdict
+    decision = policy.prompt.decide(verdict)
     turn.prompt_results = decision.results
     if decision.blocked:
         raise _refusal(turn, decision, policy.block_status)
 
 
-async def race(turn: AnyTurn, asked: Asked, dispatching: Coroutine[Any, Any, Relay | Conformed]) -> Relay | Conformed:
-    """The upstream is asked while the prompt is judged; of its answer nothing is used before the verdict."""
+async def race(turn: AnyTurn, asked: Asked, dispatching: Coroutine[Any, Any, T]) -> T:
+    """Asks the upstream while the prompt is judged. Nothing of its answer is used before the verdict."""
     attempt = asyncio.ensure_future(dispatching)
     try:
-        await weigh(turn, asked)
+        weigh_prompt(turn, await asked)
         answered = await attempt
     except BaseException:
         attempt.cancel()
-        [left] = await asyncio.gather(attempt, return_exceptions=True)
-        if isinstance(left, Relay):
-            left.close()
+        [outcome] = await asyncio.gather(attempt, return_exceptions=True)
+        if isinstance(outcome, Stream):
+            outcome.close()
         raise
-    if isinstance(answered, GuardedRelay):
+    if isinstance(answered, Stream):
         assert turn.prompt_results is not None
         answered.open_gate(turn.prompt_results)
     return answered
 
 
-async def judge_answer(turn: AnyTurn, gateway: Gateway, form: Form, document: Document) -> None:
-    """A whole answer: each choice gets its verdict; what is blocked is taken away."""
-    policy = turn.policy
-    if gateway.judge is None or policy is None:
+# The answer
+
+
+async def judge_answer(turn: AnyTurn, gateway: Gateway, texts: Texts, document: Document) -> None:
+    """A whole answer: each choice gets its verdict. What is blocked is taken away."""
+    policy, judge = turn.policy, gateway.judge
+    if judge is None or policy is None:
         return
     choices = document["choices"]
-    texts = [form.text(choice) for choice in choices]
-    asked = [gateway.judge.ask(Stage.ANSWER, readings(text), scope(turn)) if text else None for text in texts]
+    asked = [_ask_answer(judge, texts.whole(choice), turn.scope) for choice in choices]
+    shows = bool(annotations_for(turn))
     for choice, future in zip(choices, asked, strict=True):
         verdict = CALM if future is None else await future
-        turn.answer_verdicts.append(verdict)
         decision = policy.answer.decide(verdict)
-        turn.answer_results[choice["index"]] = decision.results
+        note_answer(turn, choice["index"], verdict, decision)
         if decision.blocked:
-            turn.blocked = Stage.ANSWER.value
-            form.blank(choice)
+            texts.blank(choice)
             choice["finish_reason"] = CONTENT_FILTER
-        if tells(turn):
+        if shows:
             choice[RESULTS] = merged(choice.get(RESULTS), decision.results)
-    if tells(turn):
+    if shows:
         assert turn.prompt_results is not None
         document[PROMPT_RESULTS] = merged_prompts(document.get(PROMPT_RESULTS), turn.prompt_results)
 
 
+def note_answer(turn: AnyTurn, index: int, verdict: Verdict, decision: Decision) -> None:
+    """Notes the verdict on a choice of a whole answer."""
+    turn.answer_verdicts.append(verdict)
+    turn.answer_results[index] = decision.results
+    if decision.blocked:
+        turn.blocked = Stage.ANSWER.value
+
+
+def _ask_answer(judge: Judge, texts: list[str], scope: Scope) -> Asked | None:
+    return judge.ask(Stage.ANSWER, [each for text in texts for each in readings(text)], scope) if texts else None
+
+
+def keeper_for(turn: AnyTurn, gateway: Gateway, machine: Machine, texts: Texts, n: int) -> GateKeeper | None:
+    """The gate of the turn's stream and what it needs. None: nobody judges the answer. `n`: choices asked for."""
+    policy, judge = turn.policy, gateway.judge
+    if judge is None or policy is None:
+        return None
+    annotations = annotations_for(turn)
+    size = sum(map(len, texts.prompt(turn.request) or ())) if policy.asynchronous else 0
+    rules = GateRules(policy, texts, annotations, size, judge.reach(turn.scope))
+    gate = Gate(rules, machine.envelope)
+    asker = StreamAsker(judge, turn.scope)
+
+    def on_fault(error: Exception) -> None:
+        gateway.ledger.error("a stream's gate failed by our own fault", error, turn.id)
+
+    return GateKeeper(gate, asker, on_fault, choices=n, prompt=turn.prompt_results, shows_prompt=bool(annotations))
+
+
+class StreamAsker:
+    """Asks the judge about the looks of one stream."""
+
+    __slots__ = ("_judge", "_scope")
+
+    def __init__(self, judge: Judge, scope: Scope) -> None:
+        self._judge = judge
+        self._scope = scope
+
+    def judge(self, look: Look, done: Callable[[Verdict], None]) -> None:
+        texts = [each for text in look.texts for each in readings(text)]
+        known = self._judge.ask_now(Stage.ANSWER, texts, self._scope, done)
+        if known is not None:
+            asyncio.get_running_loop().call_soon(done, known)
+
+    def judge_early(self, look: EarlyLook, done: Callable[[bool], None]) -> bool:
+        return self._judge.early(readings(look.text)[-1], self._scope, done)
+
+
+def note_gate(turn: AnyTurn, stream: Stream) -> None:
+    """Notes what the gate of a stream has found."""
+    gate = stream.gate
+    if gate is not None:
+        turn.answer_results, turn.answer_verdicts = gate.results, gate.verdicts
+        turn.blocked = Stage.ANSWER.value if gate.blocked else None
+
+
+# OpenAI's `moderation`
+
+
 def moderation(turn: AnyTurn) -> Document | None:
-    """What a client asked for by `moderation` (spec §4.5). None: it did not, or nobody has judged."""
+    """What a client asked for by `moderation`. None: it did not, or nobody has judged."""
     policy = turn.policy
-    if policy is None or turn.prompt_verdict is None or not turn.request.document.get("moderation"):
+    if policy is None or turn.prompt_verdict is None or not turn.request.moderation:
         return None
     return {
         "input": moderation_part([turn.prompt_verdict], policy.prompt),
@@ -111,25 +186,8 @@ def moderation(turn: AnyTurn) -> Document | None:
     }
 
 
-def terms(turn: AnyTurn, gateway: Gateway, form: Form) -> Terms | None:
-    """What the turn's stream is guarded by. None: it is not."""
-    if gateway.judge is None or turn.policy is None:
-        return None
-    size = sum(map(len, form.prompt(turn.request.document) or ()))
-    return Terms(turn.policy, gateway.judge, scope(turn), form, tells(turn), size)
-
-
-def tells(turn: AnyTurn) -> bool:
-    """Decision 2: annotations are always on in skytells; elsewhere by setting."""
-    return turn.policy is not None and (turn.policy.annotations or turn.dialect.spelling.filter_results)
-
-
-def scope(turn: AnyTurn) -> Scope:
-    return Scope(turn.route.model if turn.route else None, turn.key)
-
-
 def _tightened(policy: Policy, asked: object) -> Policy:
-    """A request may ask for a block where the policy has none. It cannot loosen anything (decision 20)."""
+    """A request may ask for a block where the policy has none. It cannot loosen anything."""
     modes = asked.get("policy") if isinstance(asked, dict) else None
     if not isinstance(modes, dict):
         return policy
@@ -146,5 +204,5 @@ def _refusal(turn: AnyTurn, decision: Decision, status: int) -> AntiphonError:
         return OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
     turn.blocked = Stage.PROMPT.value
     inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": decision.results}
-    extra = {"innererror": inner} if tells(turn) else None
+    extra = {"innererror": inner} if annotations_for(turn) else None
     return BlockedError(BLOCKED, status=status, param="prompt", extra=extra)

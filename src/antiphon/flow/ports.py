@@ -7,16 +7,40 @@ there is no task switch per chunk (a task that waits for one future takes 2 us, 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from antiphon.chat.plain_request import PlainRequest
+from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.safety.verdict import Stage, Verdict
 
 Document = dict[str, Any]
+
+
+class Texts(Protocol):
+    """How the chunks, answers and requests of an endpoint spell what is said: for whoever judges it."""
+
+    def prompt(self, request: Any) -> list[str] | None:
+        """The texts of a request, to be judged apart. None: they cannot be read."""
+
+    def whole(self, choice: Document) -> list[str]:
+        """The texts of a choice of a whole answer."""
+
+    def blank(self, choice: Document) -> None:
+        """Takes away all that a choice of a whole answer says."""
+
+    def words(self, choice: Document) -> Iterable[tuple[str, str]]:
+        """What a streamed choice adds: to which of its texts, and the words; "" where a text only begins."""
+
+    def split(self, choice: Document, at: int) -> tuple[Document, Document] | None:
+        """A streamed choice with one text as two, the first with `at` characters. None: it cannot be split."""
+
+    def silence(self, index: int) -> Document:
+        """A streamed choice that says nothing."""
 
 
 class Receiver(Protocol):
@@ -65,13 +89,31 @@ class Change:
     reason: str
 
 
+class PlainRules(Protocol):
+    """How plain requests (`chat.plain_request`) are sent to one upstream."""
+
+    @property
+    def takes_all(self) -> bool:
+        """It takes every plain request."""
+
+    def takes(self, asked: PlainRequest) -> bool:
+        """Would `prepare` change nothing but what `write` changes?"""
+
+    @property
+    def write(self) -> Callable[[PlainRequest, str], bytes]:
+        """(request, model) -> the body to send."""
+
+
 class Upstream(Protocol):
     """A place that answers."""
 
     name: str
     think: bool  # split <think> out of the text
     lacks_n: bool  # n > 1 must be fanned out
-    takes_plain: bool  # a plain request needs no change but the model's name (chat.plain_request)
+
+    @property
+    def plain(self) -> PlainRules | None:
+        """How plain requests are sent as bytes. None: none can be."""
 
     def at(self, endpoint: str) -> Upstream | None:
         """The same at another endpoint than chat's, named by the last word of its path; None: it does not offer it."""
@@ -101,6 +143,20 @@ class Client(Protocol):
 
     def follow(self, flow: Flow) -> None:
         """Whose reading to stop while this client reads too slowly."""
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        """What to call when the client goes away before its answer is complete."""
+
+    @property
+    def is_closed(self) -> bool:
+        """It has its whole answer, or is gone."""
+
+    @property
+    def sent(self) -> int:
+        """Bytes of the answer so far."""
+
+    def break_silence(self, limit: float, now: float) -> None:
+        """Called every now and then while it streams: sends a comment after `limit` seconds without a byte."""
 
     def answer(self, body: bytes) -> None:
         """The whole answer, as JSON."""
@@ -132,8 +188,24 @@ class Counter(Protocol):
     async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Incoming(msgspec.Struct):
+    """One request of a client as the server hands it over: admitted, its body unread."""
+
+    id: str
+    endpoint: str  # "chat", "completions", "embeddings" or "moderations"
+    dialect: Dialect
+    client: Client
+    strict: bool
+    wants_receipt: bool
+    key: str | None
+    headers: Mapping[bytes, bytes]
+    body: bytes
+    received: float
+    path: str | None = None  # where it is not chat's
+    stream_asked: bool = False  # outside the body, which wins if it says so itself
+
+
+class Scope(NamedTuple):
     """Whose text it is: some evaluators look at some routes and keys only."""
 
     route: str | None = None
@@ -146,6 +218,15 @@ class Judge(Protocol):
     def ask(self, stage: Stage, texts: Sequence[str], scope: Scope) -> asyncio.Future[Verdict]:
         """One verdict over all the texts: worst wins. The future never fails and never waits longer than the
         evaluators' time limits: what could not be judged says so in the verdict's `error`."""
+
+    def ask_now(
+        self, stage: Stage, texts: Sequence[str], scope: Scope, done: Callable[[Verdict], None]
+    ) -> Verdict | None:
+        """The same without a future. Returns the verdict where it is known, else None; then `done` is called later."""
+
+    def early(self, text: str, scope: Scope, done: Callable[[bool], None]) -> bool:
+        """Asks the cheap first stage whether the end of `text` may begin something harmful. `done(risky)` is called
+        once, later. Returns False, and never calls it, where there can be no such question."""
 
     def reach(self, scope: Scope) -> int:
         """How many characters a finding may span that must not be cut in two (the longest word of a list)."""

@@ -1,4 +1,4 @@
-"""The end of a turn: how many tokens it took, and one entry in the ledger, exactly once."""
+"""How many tokens a turn took: reported by the upstream, or counted and marked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,3 @@ async def count(turn: AnyTurn, gateway: Gateway, usage: Document | None, texts: 
         filled["completion_tokens"] = counted.completion
     filled["total_tokens"] = filled["prompt_tokens"] + filled["completion_tokens"]
     turn.usage, turn.usage_source, turn.tokenizer = filled, "estimated", counted.tokenizer
-
-
-def post(turn: AnyTurn, gateway: Gateway, status: int) -> None:
-    gateway.ledger.post(turn.entry(status, gateway.clock(), gateway.wall()))

@@ -1,4 +1,7 @@
-"""A Turn: one request with its answer, end to end, and the record of what happened to it."""
+"""A Turn: one request with its answer, end to end, and the record of what happened to it.
+
+The only place that makes a receipt, and an entry of the ledger.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ import msgspec
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, Client, Document, Entry
+from antiphon.flow.ports import Change, Client, Document, Entry, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
 
+CLIENT_CLOSED: Final = 499  # nginx's word for it; only ever logged
+OUR_FAULT: Final = "The server had an error while processing your request. Sorry about that!"
+MODEL_SHOWN: Final = 200  # characters of a client's own word for a model that are logged
 
-class Asked(Protocol):
+
+class Request(Protocol):
     """What is known of a request, whatever it asks for."""
 
     @property
@@ -31,8 +38,12 @@ class Asked(Protocol):
     @property
     def include_usage(self) -> bool: ...
 
+    @property
+    def moderation(self) -> object:
+        """What it asks for by OpenAI's `moderation`."""
 
-R = TypeVar("R", bound=Asked)
+
+R = TypeVar("R", bound=Request)
 
 UNREAD: Final = ChatRequest({}, "", False, 1, False, False, False, False, False)
 
@@ -58,20 +69,6 @@ class Attempt(msgspec.Struct):
         return out
 
 
-def receipt(request_id: str, dialect: Dialect) -> Document:
-    """Decision 8: what happened to a request, before anything has. Prices come with the ledger."""
-    return {
-        "request_id": request_id,
-        "dialect": dialect.name,
-        "route": None,
-        "attempts": [],
-        "dropped": [],
-        "rewritten": [],
-        "usage": {"source": None},
-        "price": None,
-    }
-
-
 class Turn(msgspec.Struct, Generic[R]):
     """A Struct because it is made for every request: a slotted dataclass takes 0.8 us to build, this 0.2."""
 
@@ -85,6 +82,7 @@ class Turn(msgspec.Struct, Generic[R]):
     headers: Mapping[bytes, bytes]  # the client's own
     began: float
     path: str | None = None  # where it is not chat's
+    is_read: bool = False  # its request was understood
     route: Route | None = None
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     changes: tuple[Change, ...] = ()
@@ -92,6 +90,7 @@ class Turn(msgspec.Struct, Generic[R]):
     usage_source: str | None = None  # "reported" or "estimated"
     tokenizer: str | None = None
     texts: list[str] = msgspec.field(default_factory=list)  # what the answer said so far, while it streams
+    unparsed: list[str] = msgspec.field(default_factory=list)  # calls whose arguments are not JSON
     upstream_id: str | None = None
     first: float = 0.0  # when the first chunk left
     error: AntiphonError | None = None
@@ -103,8 +102,13 @@ class Turn(msgspec.Struct, Generic[R]):
     answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
     blocked: str | None = None  # the stage at which something was
 
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.route.model if self.route else None, self.key)
+
     def receipt(self) -> Document:
-        out = receipt(self.id, self.dialect)
+        """What happened to the request. Prices come with the ledger."""
+        out = empty_receipt(self.id, self.dialect)
         out["route"] = self.route.model if self.route else None
         out["attempts"] = [attempt.record() for attempt in self.attempts]
         for change in self.changes:
@@ -114,35 +118,79 @@ class Turn(msgspec.Struct, Generic[R]):
             out["usage"]["tokenizer"] = self.tokenizer
         if self.upstream_id is not None:
             out["upstream_id"] = self.upstream_id
+        if self.unparsed:
+            out["unparsed_arguments"] = list(self.unparsed)
         if self.prompt_results is not None:
             answers = [{"index": index, **results} for index, results in sorted(self.answer_results.items())]
             out["safety"] = {"blocked": self.blocked, "prompt": self.prompt_results, "answer": answers}
         return out
 
     def entry(self, status: int, now: float, wall: float) -> Entry:
-        """The line in the access log."""
-        last = self.attempts[-1] if self.attempts else None
-        usage = self.usage or {}
-        return Entry(
+        """What the ledger keeps of it."""
+        request, route, attempts = self.request, self.route, self.attempts
+        entry = Entry(
             time=wall,
             request_id=self.id,
             status=status,
-            ms=round((now - self.began) * 1000, 1),
-            path=self.path,
+            ms=int((now - self.began) * 10_000) / 10,
             dialect=self.dialect.name,
             key=self.key,
-            model=self.request.model[:200],
-            route=self.route.model if self.route else None,
-            upstream=last.target.upstream if last else None,
-            attempts=len(self.attempts),
-            stream=self.request.stream,
-            prompt_tokens=usage.get("prompt_tokens"),
-            completion_tokens=usage.get("completion_tokens"),
+            route=None if route is None else route.model,
+            attempts=len(attempts),
             usage=self.usage_source,
-            first_ms=round((self.first - self.began) * 1000, 1) if self.first else None,
-            error=self.error.code or self.error.type if self.error else None,
-            blocked=self.blocked,
         )
+        if self.is_read:
+            entry.model, entry.stream = request.model[:MODEL_SHOWN], request.stream
+        if attempts:
+            entry.upstream = attempts[-1].target.upstream
+        if self.usage is not None:
+            entry.prompt_tokens = self.usage.get("prompt_tokens")
+            entry.completion_tokens = self.usage.get("completion_tokens")
+        if self.path is not None:
+            entry.path = self.path
+        if self.first:
+            entry.first_ms = int((self.first - self.began) * 10_000) / 10
+        if self.error is not None:
+            entry.error = self.error.code or self.error.type
+        if self.blocked is not None:
+            entry.blocked = self.blocked
+        return entry
 
 
 AnyTurn: TypeAlias = Turn[Any]
+
+
+def empty_receipt(request_id: str, dialect: Dialect) -> Document:
+    """The receipt of a request to which nothing has happened yet."""
+    return {
+        "request_id": request_id,
+        "dialect": dialect.name,
+        "route": None,
+        "attempts": [],
+        "dropped": [],
+        "rewritten": [],
+        "usage": {"source": None},
+        "price": None,
+    }
+
+
+def other_entry(
+    request_id: str,
+    status: int,
+    wall: float,
+    *,
+    ms: float = 0.0,
+    method: bytes | None = None,
+    path: bytes | None = None,
+    error: str | None = None,
+) -> Entry:
+    """What the ledger keeps of a request that is no turn: a list of models, a question of health, a refusal."""
+    return Entry(
+        time=wall,
+        request_id=request_id,
+        status=status,
+        ms=round(ms, 1),
+        method=None if method is None else method.decode("latin-1"),
+        path=None if path is None else path[:MODEL_SHOWN].decode("latin-1"),
+        error=error,
+    )

@@ -1,1 +1,1 @@
-"""The front door of the data plane: paths, admission, chat, models. Renders every answer and every error."""
+"""The HTTP side of the data plane: paths, keys, lists of models; every answer and every error as bytes."""

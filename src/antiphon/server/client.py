@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
 from antiphon.flow.ports import Document, Flow
-from antiphon.flow.relay import encode
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, KEEPALIVE, frame
 
 Clock = Callable[[], float]
+encode = msgspec.json.Encoder().encode
 
 JSON = b"content-type: application/json\r\n"
 EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n"
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_sent", "_since", "exchange", "streams")
+    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_sent", "_since", "exchange")
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self.exchange = exchange
@@ -30,13 +32,23 @@ class ChatClient:
         self._headers = headers
         self._clock = clock
         self._committed = False  # the status line has left
-        self.streams = False
         self._sent = 0  # bytes by the last look at the clock
         self._since = exchange.received  # when that changed
 
     def follow(self, flow: Flow) -> None:
         self.exchange.on_pause = flow.pause
         self.exchange.on_resume = flow.resume
+
+    def on_lost(self, callback: Callable[[], None]) -> None:
+        self.exchange.on_lost = callback
+
+    @property
+    def is_closed(self) -> bool:
+        return self.exchange.closed
+
+    @property
+    def sent(self) -> int:
+        return self.exchange.sent
 
     def answer(self, body: bytes) -> None:
         self.exchange.respond(200, self._head(JSON), body)

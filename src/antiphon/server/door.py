@@ -1,31 +1,25 @@
 """The front door: every request comes in here, every answer leaves in a dialect.
 
-Admission (path, key, body, validation) is synchronous; only then is there a turn.
+It admits a request (path, method, key) and hands it to `flow.answer`; health and lists of models it answers itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from antiphon.chat.prompt_request import PromptRequest, parse_completion, parse_embedding, parse_moderation
-from antiphon.chat.request import decode
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
+from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.moderate import MODERATIONS
-from antiphon.flow.pass_on import COMPLETIONS, EMBEDDINGS
-from antiphon.flow.ports import Document, Entry
-from antiphon.flow.relay import encode
-from antiphon.flow.turn import UNREAD, Turn, receipt
-from antiphon.flow.way import Way, Work
+from antiphon.flow.ports import Document, Incoming
+from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.server import Exchange, Request
-from antiphon.server.client import JSON, ChatClient, error_headers
+from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
-from antiphon.server.paths import EXACT, Endpoint, Place, dialect_of, find
-from antiphon.server.turns import Turns
+from antiphon.server.paths import EXACT, TURNS, Endpoint, Place, dialect_of, find
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -35,14 +29,6 @@ FAULT_CODES = {
     414: "uri_too_long",
     431: "headers_too_large",
     503: "overloaded",
-}
-
-# What is passed on beside chat: how it is read, and its way.
-PassedOn = tuple[Callable[..., PromptRequest], Way[PromptRequest] | Work[PromptRequest]]
-PASSED_ON: Mapping[Endpoint, PassedOn] = {
-    Endpoint.COMPLETIONS: (parse_completion, COMPLETIONS),
-    Endpoint.EMBEDDINGS: (parse_embedding, EMBEDDINGS),
-    Endpoint.MODERATIONS: (parse_moderation, MODERATIONS),
 }
 
 
@@ -82,10 +68,8 @@ class Door:
             key = self._keys.admit(request.headers, dialect=dialect)
             if place.dialect is None and key is not None and key.dialect is not None:
                 dialect = key.dialect
-            if is_chat:
-                self._ask(exchange, request_id, self._gateway.dialects[dialect], key, None)
-            elif place.endpoint in PASSED_ON:
-                self._ask(exchange, request_id, self._gateway.dialects[dialect], key, PASSED_ON[place.endpoint])
+            if is_chat or place.endpoint in TURNS:
+                self._begin_turn(exchange, request_id, self._gateway.dialects[dialect], key, place)
             else:
                 self._list(exchange, request_id, self._gateway.dialects[dialect], place)
         except AntiphonError as error:
@@ -106,7 +90,7 @@ class Door:
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post(Entry(time=self._gateway.wall(), request_id=request_id, status=status, error=reason))
+        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
@@ -118,30 +102,27 @@ class Door:
         """Ends what is still running, after the server has drained."""
         await self._turns.close()
 
-    def _ask(
-        self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None, passed_on: PassedOn | None
-    ) -> None:
-        """A turn: chat, or what is `passed_on`."""
+    def _begin_turn(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None, place: Place) -> None:
         request = exchange.request
         headers = request.headers
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        strict = strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE)
-        wants_receipt = b"x-antiphon-receipt" in headers and _wants_receipt(request)
-        client = ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
-        name = None if key is None else key.name
-        usual = passed_on is None and dialect.takes_plain and not (strict or wants_receipt)
-        if usual and self._turns.express(client, request_id, dialect, name):
-            return
-        if passed_on is not None:
-            parse, way = passed_on
-            read = parse(decode(request.body), strict=strict)
-            other = Turn(request_id, read, dialect, client, strict, wants_receipt, name, headers, exchange.received)
-            other.path = request.path.decode("latin-1")
-            self._turns.start(other, way)
-            return
-        turn = Turn(request_id, UNREAD, dialect, client, strict, wants_receipt, name, headers, exchange.received)
-        asked = bool(request.query) and dialect.name == "skytells" and _streams_by_query(request.query)
-        self._turns.begin(turn, exchange, stream_asked=asked)
+        incoming = Incoming(
+            request_id,
+            place.endpoint.value,
+            dialect,
+            ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock),
+            strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
+            b"x-antiphon-receipt" in headers and _wants_receipt(request),
+            None if key is None else key.name,
+            headers,
+            request.body,
+            exchange.received,
+        )
+        if place.endpoint is not Endpoint.CHAT:
+            incoming.path = request.path.decode("latin-1")
+        elif request.query and dialect.name == "skytells":
+            incoming.stream_asked = _streams_by_query(request.query)
+        self._turns.begin(incoming)
 
     # Everything else
 
@@ -187,7 +168,7 @@ class Door:
             headers += b"allow: %b\r\n" % place.endpoint.method
         body = dialect.write_error(error, request_id)
         if _wants_receipt(exchange.request):
-            body["antiphon"] = receipt(request_id, dialect)
+            body["antiphon"] = empty_receipt(request_id, dialect)
         self._send(exchange, request_id, error.status, headers, encode(body), error.code or error.type)
 
     def _send(
@@ -197,17 +178,9 @@ class Door:
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
         exchange.respond(status, headers, body)
-        self._gateway.ledger.post(
-            Entry(
-                time=self._gateway.wall(),
-                request_id=request_id,
-                status=status,
-                ms=round(spent, 1),
-                method=request.method.decode("latin-1"),
-                path=request.path[:200].decode("latin-1"),
-                error=error,
-            )
-        )
+        wall, method, path = self._gateway.wall(), request.method, request.path
+        entry = other_entry(request_id, status, wall, ms=spent, method=method, path=path, error=error)
+        self._gateway.ledger.post(entry)
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)

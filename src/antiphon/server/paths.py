@@ -21,10 +21,10 @@ class Endpoint(Enum):
 
     @property
     def method(self) -> bytes:
-        return b"POST" if self in POSTED else b"GET"
+        return b"POST" if self in TURNS else b"GET"
 
 
-POSTED = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, Endpoint.MODERATIONS})
+TURNS = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, Endpoint.MODERATIONS})  # begin a turn
 
 
 # Maritaca's own clients use /api and /api/v1 (spec §2); None: the key's dialect, else the server's.

@@ -67,6 +67,14 @@ async function streamLoop(options) {
   return [text, heard, errors];
 }
 
+async function onlyCalls(options) {
+  const tools = { get_weather: tool({ description: "weather", inputSchema: z.object({ city: z.string() }) }) };
+  const parts = [];
+  for await (const part of streamText({ ...options, tools, onError: () => {} }).fullStream) parts.push(part);
+  const calls = parts.filter((part) => part.type === "tool-call");
+  return [parts.filter((part) => part.type.startsWith("text")).length, calls.map((call) => call.input)];
+}
+
 async function firstCalls(options) {
   const tools = { get_weather: tool({ description: "weather", inputSchema: z.object({ city: z.string() }) }) };
   const { toolCalls, finishReason } = await generateText({ ...options, tools });
@@ -90,6 +98,7 @@ const cases = {
   crooked_tool_loop: async (it) => generateLoop(it.of("crooked-tools")),
   stream_tool_loop: async (it) => streamLoop(it.of("tools")),
   stream_crooked_tool_loop: async (it) => streamLoop(it.of("crooked-tools")),
+  stream_only_calls: async (it) => onlyCalls(it.of("only-calls")),
   object: async (it) => (await generateObject({ ...it.of("person"), schema: Person })).object,
   object_stream: async (it) => objectStream(it.of("person")),
   reasoning: async (it) => read(await generateText(it.of("reasoning"))),

@@ -129,6 +129,26 @@ def helper_crooked_tools(client):
     return read(helper(client, "crooked-tools", tools=[WEATHER]))
 
 
+def helper_only_calls(client):
+    with client.plain.chat.completions.stream(model="only-calls", messages=ASK, tools=[WEATHER]) as events:
+        texts = [event.delta for event in events if event.type == "content.delta"]
+        return {"texts": texts, **read(events.get_final_completion())}
+
+
+def only_calls(client):
+    return read(create(client, "only-calls"))
+
+
+def helper_pictures(client):
+    message = helper(client, "pictures").choices[0].message
+    return [message.content, [[part["index"], part["data"]] for part in message.content_parts]]
+
+
+def pictures(client):
+    message = create(client, "pictures").choices[0].message
+    return [message.content, [part["data"] for part in message.content_parts]]
+
+
 def helper_two(client):
     return [choice.message.content for choice in helper(client, "two", n=2).choices]
 
@@ -284,7 +304,7 @@ CASES = [
     *(helper_crooked_tools, helper_two, helper_parse, helper_refusal, helper_length, helper_filtered, helper_logprobs),
     *(parse, tools, crooked_tools, two, refusal, reasoning, logprobs, later, later_stream, later_helper, headers),
     *(models, model, retry, invalid, wrong, locked, down, late_error, early_error, truncated, helper_truncated),
-    *(broken_off, later_truncated),
+    *(broken_off, later_truncated, helper_only_calls, only_calls, helper_pictures, pictures),
 ]
 
 main(CASES, connect)

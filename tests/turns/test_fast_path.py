@@ -1,4 +1,4 @@
-"""Turns on the express lane cannot be told from turns that take the whole way."""
+"""Turns on the fast path cannot be told from turns that take the whole way."""
 
 from __future__ import annotations
 
@@ -15,14 +15,59 @@ from tests.support.raw import call, connect, request
 from tests.support.shapes import completion
 from tests.turns.conftest import Start
 
+WHOLE: dict[str, Any] = {"x_whole": True}  # no field of OpenAI's: a request that has it takes the whole way
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+HISTORY = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "u"}}]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": "nothing"},
+]
 ASKS: list[dict[str, Any]] = [
     {},
+    {"tools": [TOOL], "tool_choice": "auto", "messages": HISTORY},
+    {"stream": True},
+    {"stream": True, "stream_options": {"include_usage": False}, "tools": [TOOL], "messages": HISTORY},
     {"temperature": 0, "seed": 0, "max_tokens": 7, "stop": "x"},
     {"x_unknown": {"model": "inner"}, "user": "model"},
     {"messages": [{"role": "user", "content": 'say "model":"m" twice'}]},
 ]
+FULL: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "usage": {
+        "prompt_tokens": 1,
+        "completion_tokens": 2,
+        "total_tokens": 3,
+        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": 0,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    },
+}
+
+
+def full(finish: str, **message: Any) -> dict[str, Any]:
+    """An answer as OpenAI itself sends it: nothing has to be added."""
+    message = {"role": "assistant", "content": None, "refusal": None, "annotations": [], **message}
+    return {**FULL, "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]}
+
+
 ANSWERS: list[Script] = [
     json_answer(completion()),
+    json_answer(full("stop", content="Hello")),
+    json_answer(full("tool_calls", tool_calls=[CALL])),
+    json_answer(full("stop", tool_calls=[CALL])),
+    json_answer(full("tool_calls", content="Hello")),
+    json_answer(full("tool_calls", tool_calls=[])),
+    json_answer(full("stop", refusal="No")),
     json_answer(completion(id="other")),
     json_answer(completion(x_extra={"deep": [1]})),
     json_answer(completion(finish="eos")),
@@ -46,15 +91,35 @@ def comparable(answer: Any) -> Any:
 async def test_the_same_request_reaches_the_upstream(start: Start, ask: dict[str, Any]) -> None:
     running, upstream = await start(json_answer(completion()), json_answer(completion()))
     await running.post(**ask)
-    await running.post(**ask, logprobs=None)
-    express, whole = (sent.document for sent in upstream.requests)
-    assert {**express, "logprobs": None} == whole
+    await running.post(**ask, **WHOLE)
+    fast, whole = (sent.document for sent in upstream.requests)
+    assert {**fast, **WHOLE} == whole
 
 
 @pytest.mark.parametrize("script", ANSWERS)
 async def test_the_same_answer_reaches_the_client(start: Start, script: Script) -> None:
     running, _ = await start(script, script)
-    assert comparable(await running.post()) == comparable(await running.post(logprobs=None))
+    assert comparable(await running.post()) == comparable(await running.post(**WHOLE))
+
+
+@pytest.mark.parametrize("script", ANSWERS)
+async def test_the_same_entry_is_left(start: Start, script: Script, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    running, _ = await start(script, script, access_log=str(log))
+    await running.post()
+    await running.post(**WHOLE)
+    running.worker.log.flush()
+    fast, whole = (json.loads(line) for line in log.read_text().splitlines())
+    for entry in (fast, whole):
+        for key in ("time", "request_id", "ms"):
+            del entry[key]
+    assert fast == whole
+
+
+async def test_an_untouched_answer_is_passed_on_to_the_byte(start: Start) -> None:
+    body = json.dumps(full("stop", content="caf\u00e9"), indent=1).encode()
+    running, _ = await start(json_answer(body))
+    assert (await running.post()).body == body
 
 
 async def test_leaving_closes_the_upstream(start: Start) -> None:

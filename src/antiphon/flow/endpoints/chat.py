@@ -1,0 +1,163 @@
+"""POST /v1/chat/completions: answers are conformed to Chat Completions and written in the client's dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+
+from antiphon.chat.completion import Conformed, conform
+from antiphon.chat.fold import fold
+from antiphon.chat.plain_request import judged_texts, read_plain
+from antiphon.chat.request import ChatRequest, decode, parse
+from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts
+from antiphon.chat.stream import ChatStream
+from antiphon.dialects import WriteOptions, Writer
+from antiphon.flow.endpoints.endpoint import Receiver, open_stream, send, send_body
+from antiphon.flow.fast_path import fast_body
+from antiphon.flow.gateway import Gateway
+from antiphon.flow.gather import Fold, Gather
+from antiphon.flow.ports import Change, Document, Incoming, Upstream
+from antiphon.flow.stream import Ready, resolve
+from antiphon.flow.turn import Attempt, Turn
+
+ChatTurn = Turn[ChatRequest]
+
+
+class ChatTexts:
+    """How chat spells what is said."""
+
+    def prompt(self, request: ChatRequest) -> list[str]:
+        if request.plain is None:
+            return prompt_texts(request.document)
+        return newest_first(*judged_texts(request.plain))
+
+    def whole(self, choice: Document) -> list[str]:
+        return answer_texts(choice["message"])
+
+    def blank(self, choice: Document) -> None:
+        """Clears the choice: whatever else it has may say the same again."""
+        index = choice["index"]
+        choice.clear()
+        choice.update(index=index, message={"role": "assistant", "content": None, "refusal": None}, logprobs=None)
+
+    def words(self, choice: Document) -> Iterator[tuple[str, str]]:
+        return delta_words(choice["delta"])
+
+    def split(self, choice: Document, at: int) -> tuple[Document, Document] | None:
+        delta = choice["delta"]
+        if len(delta) != 1 or choice.get("logprobs") is not None:
+            return None
+        [(key, words)] = delta.items()
+        if type(words) is str:
+            return {**choice, "delta": {key: words[:at]}}, {**choice, "delta": {key: words[at:]}}
+        if key == "tool_calls" and len(words) == 1 and words[0].keys() == {"index", "function"}:
+            [call] = words
+            if call["function"].keys() == {"arguments"}:
+                said = call["function"]["arguments"]
+                first, rest = ({**call, "function": {"arguments": part}} for part in (said[:at], said[at:]))
+                return {**choice, "delta": {key: [first]}}, {**choice, "delta": {key: [rest]}}
+        return None
+
+    def silence(self, index: int) -> Document:
+        return {"index": index, "delta": {}, "logprobs": None, "finish_reason": None}
+
+
+class ChatEndpoint:
+    asks = "messages"
+
+    def __init__(self) -> None:
+        self.texts = ChatTexts()
+
+    def parse(self, incoming: Incoming) -> ChatRequest:
+        body = incoming.body
+        plain = None if incoming.strict or incoming.stream_asked else read_plain(body)
+        if plain is not None:
+            return ChatRequest(
+                body,
+                plain.model,
+                plain.stream,
+                1,
+                plain.stream and plain.include_usage,
+                plain.stream and plain.include_obfuscation,
+                plain.logprobs,
+                plain.named_tool,
+                False,
+                plain,
+            )
+        document = decode(body)
+        if incoming.stream_asked and document.get("stream") is None:
+            document["stream"] = True
+        return parse(document, strict=incoming.strict)
+
+    def open(self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
+        """Sends the request: as bytes where it is plain, n times where the upstream lacks `n`."""
+        request = turn.request
+        body = None if turn.wants_receipt else fast_body(request, upstream, attempt.model)
+        if body is not None:
+            receiver = self._receiver(turn, gateway, upstream, attempt, ready, 1)
+            turn.client.follow(receiver)
+            send_body(turn, upstream, body, receiver)
+            return receiver
+        document, turn.changes = upstream.prepare(request.document, attempt.model, strict=turn.strict)
+        sources = request.n if upstream.lacks_n else 1
+        if sources > 1:
+            turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)
+            if isinstance(document.get("seed"), int):
+                turn.changes += (Change("seed", "rewritten", "choice i of the fan-out draws with seed + i"),)
+        receiver = self._receiver(turn, gateway, upstream, attempt, ready, sources)
+        turn.client.follow(receiver)
+        for source in range(sources):
+            send(turn, upstream, _with_seed(document, source) if source else document, receiver, source)
+        return receiver
+
+    def _receiver(
+        self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready, sources: int
+    ) -> Receiver:
+        request = turn.request
+        if request.stream:
+            stamp = gateway.stamp(turn.dialect, attempt.model)
+            machine = ChatStream(request, stamp, sources=sources, think=upstream.think)
+            return open_stream(turn, gateway, machine, _writer(turn, gateway), ready, self.texts, request.n)
+        each = request.n if sources == 1 else 1
+        return Gather(sources, partial(resolve, ready), partial(chat_fold, turn, gateway, each, upstream.think))
+
+    def read(self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, document: Document) -> Conformed:
+        stamp = gateway.stamp(turn.dialect, turn.attempts[-1].model)
+        return conform(document, turn.request, stamp, think=upstream.think)
+
+    def write(self, turn: ChatTurn, gateway: Gateway, document: Document) -> Document:
+        assert turn.usage is not None
+        return _writer(turn, gateway).completion(document, turn.usage)
+
+
+def chat_fold(turn: ChatTurn, gateway: Gateway, n: int, think: bool) -> Fold:
+    """Reads the stream of an upstream that was not asked for one. Every id is kept: `conform` decides on it."""
+    stamp = replace(gateway.stamp(turn.dialect, turn.attempts[-1].model), keeps_id=bool)
+    return Fold(ChatStream(msgspec.structs.replace(turn.request, n=n), stamp, think=think), fold)
+
+
+def _with_seed(document: Document, source: int) -> Document:
+    """Choice i of a fan-out draws with seed + i: the same seed would give the same text n times."""
+    seed = document.get("seed")
+    if not isinstance(seed, int):
+        return document
+    shifted = seed + source
+    return {**document, "seed": shifted if shifted < 2**63 else shifted - 2**63}
+
+
+def _writer(turn: ChatTurn, gateway: Gateway) -> Writer:
+    attempt = turn.attempts[-1]
+    options = WriteOptions(
+        strict=turn.strict,
+        judged=turn.policy is not None,
+        target=f"{attempt.target.upstream}/{attempt.model}",
+        maritaca_object=gateway.maritaca_object,
+        entropy=(lambda size: gateway.entropy(size).hex()) if turn.request.include_obfuscation else None,
+    )
+    return turn.dialect.writer(turn.request, options)
+
+
+CHAT = ChatEndpoint()

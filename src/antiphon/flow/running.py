@@ -1,0 +1,76 @@
+"""The turns that are under way: watched for silence, ended when the gateway closes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from antiphon.errors import OverloadError
+from antiphon.flow.ports import Client
+from antiphon.flow.turn import AnyTurn
+
+CLOSE_LIMIT: Final = 5.0  # seconds
+TICK: Final = 0.25  # seconds
+MOST_PIECES: Final = 100_000
+MOST_TEXT: Final = 4_000_000  # characters
+
+
+class Running:
+    """Each turn stands in `turns` from its beginning to its end, with what ends it when its client goes away."""
+
+    def __init__(self, clock: Callable[[], float], silence: float) -> None:
+        """`silence`: seconds before a stream gets a keep-alive comment."""
+        self._clock = clock
+        self._silence = silence
+        self.turns: dict[Client, tuple[AnyTurn, Callable[[], None]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_ticking = False
+
+    def add_task(self, turn: AnyTurn, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+        def cancel() -> None:
+            # Not before its first step, which is due: a task cancelled before that never runs, and its turn leaves no
+            # entry. (In TLS a request and the end of its connection can come in one read.)
+            asyncio.get_running_loop().call_soon(task.cancel)
+
+        self.turns[turn.client] = (turn, cancel)
+        turn.client.on_lost(cancel)
+        if turn.request.stream and not self._is_ticking:
+            self._is_ticking = True
+            asyncio.get_running_loop().call_later(TICK, self._tick)
+
+    def give_up(self) -> None:
+        """The drain's time is over: clients that still wait are told so, rather than cut."""
+        error = OverloadError("The server is shutting down.", code="shutting_down", retry_after=1)
+        for turn, cancel in list(self.turns.values()):
+            if turn.client.is_closed:  # answered; only the ledger waits
+                continue
+            turn.error = error
+            turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)
+            cancel()
+
+    async def close(self) -> None:
+        for _, cancel in list(self.turns.values()):
+            cancel()
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=CLOSE_LIMIT)
+
+    def _tick(self) -> None:
+        """Looks after the streams while there are any. A chunk pays nothing for it."""
+        now = self._clock()
+        streams = [turn for turn, _ in self.turns.values() if turn.request.stream]
+        for turn in streams:
+            bound(turn.texts, turn.client.sent)
+            turn.client.break_silence(self._silence, now)
+        self._is_ticking = bool(streams)
+        if self._is_ticking:
+            asyncio.get_running_loop().call_later(TICK, self._tick)
+
+
+def bound(texts: list[str], sent: int) -> None:
+    """Text is kept only to count its tokens. The beginning of an endless answer is enough."""
+    if len(texts) > MOST_PIECES or (sent > MOST_TEXT and len(texts) > 1):
+        texts[:] = ["".join(texts)[:MOST_TEXT]]
