@@ -2,7 +2,7 @@
 # `make PYTHON=/path/to/python3.12 …` names the interpreter; otherwise the newest suitable one on PATH is taken.
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint check format bench bench-quick bench-safety clean runtime FORCE
+.PHONY: help install serve test lint check format bench bench-quick bench-bars bench-safety clean runtime FORCE
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -52,8 +52,18 @@ format: .venv/.everything ## rewrite the code in house format, with what lint ca
 	@$(BIN)/ruff check --fix
 
 bench-quick: .venv/.runtime ## nginx, Antiphon and one Rust router in a duel; ratios on the last line
-	@echo "bench-quick: installing peers where missing, then a duel of about a minute"
+	@echo "bench-quick: installing peers where missing, then a duel of about a minute and a half"
 	@$(BIN)/python -m bench.duel --quick
+
+bench-bars: .venv/.runtime ## every figure that has a bar in bench/RESULTS.md; a quarter of an hour on a quiet machine
+	@echo "bench-bars: frames, start, hold-back, then duels of 5 rounds without and with safety"
+	@$(BIN)/python -m bench.frames
+	@$(BIN)/python -m bench.start
+	@$(BIN)/python -m bench.start --routes 10000 --runs 3
+	@$(BIN)/python -m bench.hold --streams 40 --words 25
+	@$(BIN)/python -m bench.duel --rounds 5 nginx antiphon vllm_router
+	@$(BIN)/python -m bench.duel --rounds 5 nginx antiphon_safety antiphon_filter
+	@$(BIN)/python -m bench.duel --rounds 5 --pace 20 --cases paced nginx antiphon antiphon_safety antiphon_filter
 
 bench: .venv/.runtime ## every gateway that can be installed here, memory per stream, cold start; minutes
 	@echo "bench: installing peers where missing; memory per stream, cold start, then a duel of all"

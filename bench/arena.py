@@ -11,10 +11,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import requests
+from bench.cases import CHUNKS, JSON, Case
 from bench.gateways import KEY, Gateway
 from bench.install import BENCH, BUILD, ROOT, home, program
-from bench.load import JSON, Kind, Load, Outcome, drive, exchange, request
-from bench.processes import Cores, started, tree_cpu_seconds
+from bench.load import Outcome, drive, exchange, write_pool
+from bench.processes import Cores, started, tree_cpu_seconds, wait_until_idle
 
 READY_WITHIN, SLOW_READY_WITHIN = 30.0, 120.0
 
@@ -32,13 +34,16 @@ class Contender:
     port: int
     arena: Arena
 
-    def request(self, kind: Kind) -> bytes:
-        return request(kind, self.port, self.gateway, self.arena.upstream)
+    def request(self, case: Case) -> bytes:
+        return requests.first(case, self.port, self.gateway, self.arena.upstream)
 
-    def drive(self, load: Load) -> tuple[Outcome, float, float]:
+    def drive(self, case: Case, number: int = 0) -> tuple[Outcome, float, float]:
         """What the load generator saw, and the CPU seconds that the process tree spent on it; evaluators apart."""
+        pool = self.arena.pool(case, self.gateway, self.port)
         before, apart = tree_cpu_seconds(self.process.pid)
-        outcome = drive(load, self.port, self.request(load.kind), self.arena.cores.driver)
+        outcome = drive(case, self.port, pool, self.arena.cores.driver, number)
+        if self.gateway.judges:
+            wait_until_idle(self.process.pid)  # verdicts that came too late were paid for by this case
         after, apart_after = tree_cpu_seconds(self.process.pid)
         return outcome, after - before, apart_after - apart
 
@@ -48,6 +53,21 @@ class Arena:
         self.upstream = upstream
         self.cores = Cores.here()
         self._stack = stack
+        self._pools: dict[tuple[str, int, str, int], Path] = {}
+
+    def direct(self, case: Case, number: int = 0) -> Outcome:
+        """Without a gateway between the load generator and the mock."""
+        return drive(case, self.upstream, self.pool(case, None, self.upstream), self.cores.driver, number)
+
+    def pool(self, case: Case, gateway: Gateway | None, port: int) -> Path:
+        """The file of a case's requests to this port; written once."""
+        name = gateway.name if gateway else "mock"
+        key = (case.name, case.pace, name, port)
+        if key not in self._pools:
+            file = BUILD / "pools" / f"{name}-{case.name}-{case.pace}-{port}"
+            write_pool(file, requests.pool(case, port, gateway, self.upstream))
+            self._pools[key] = file
+        return self._pools[key]
 
     def enter(self, gateway: Gateway) -> Contender:
         """Starts a gateway and waits until it answers a chat completion."""
@@ -63,31 +83,36 @@ class Arena:
         return contender
 
     @contextmanager
-    def launched(self, gateway: Gateway, run: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    def launched(
+        self, gateway: Gateway, run: Path, port: int, more_settings: str = ""
+    ) -> Iterator[subprocess.Popen[bytes]]:
         values = {
             "port": str(port),
             "upstream": str(self.upstream),
             "metrics": str(free_port()),
             "run": str(run),
             "peers": str(BENCH / "peers"),
-            "root": str(ROOT),
+            "root": gateway.root or str(ROOT),
             "home": str(home(gateway)),
             "key": KEY,
         }
         if gateway.config:
-            (run / gateway.config).write_text(_fill((BENCH / "peers" / gateway.config).read_text(), values))
+            text = (BENCH / "peers" / gateway.config).read_text() + more_settings
+            (run / gateway.config).write_text(_fill(text, values))
         command = [_fill(word, values) for word in gateway.command]
         with started(command, self.cores.gateway, log_of(gateway), gateway.environ) as process:
             yield process
 
 
 @contextmanager
-def arena(chunks: int = 200) -> Iterator[Arena]:
+def arena() -> Iterator[Arena]:
     """The mock upstream, up, and room for gateways beside it."""
     with ExitStack() as stack:
         upstream = free_port()
         (BUILD / "logs").mkdir(parents=True, exist_ok=True)
-        command = [str(program("mock")), str(upstream), str(chunks)]
+        shutil.rmtree(BUILD / "pools", ignore_errors=True)
+        (BUILD / "pools").mkdir()
+        command = [str(program("mock")), str(upstream), str(CHUNKS)]
         mock = stack.enter_context(started(command, Cores.here().driver, BUILD / "logs" / "mock.log"))
         _wait_for_mock(mock, upstream)
         yield Arena(upstream, stack)
@@ -120,7 +145,7 @@ def _wait_for_mock(mock: subprocess.Popen[bytes], port: int) -> None:
     deadline = time.monotonic() + 5
     while True:
         try:
-            exchange(port, request(JSON, port))
+            exchange(port, requests.first(JSON, port))
             return
         except OSError:
             if time.monotonic() > deadline or mock.poll() is not None:

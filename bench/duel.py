@@ -1,64 +1,61 @@
-"""A duel: all gateways up at once on their own ports, driven in turn, round after round; medians over the rounds.
+"""A duel: all gateways up at once on their own ports, driven in turn, case by case, round after round; medians.
 
 CPU time is the measure (whole process tree); wall-clock figures say as much about the host as about the gateway.
-Compare only inside one duel, or by ratio to nginx.
+Compare only inside one duel, or by ratio to nginx. Every request of a run differs from every other, but for the cases
+named `repeated`; all gateways of a round get the same ones.
 
-usage: python -m bench.duel [--rounds N] [--seconds S] NAME…   |   --quick   |   --all   |   --list
+usage: python -m bench.duel [--rounds N] [--cases json,tools] [--beside NAME=CHECKOUT] NAME…   |   --quick   |   --all
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
 import sys
 import time
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench import cases
 from bench.arena import Arena, Contender, NotReady, arena
-from bench.gateways import BY_NAME, GATEWAYS, Gateway
+from bench.cases import JSON, OPENING, Case
+from bench.gateways import BY_NAME, GATEWAYS, Gateway, antiphon
 from bench.install import BUILD, Missing, compile_programs, install
-from bench.load import FAST, JSON, PACED, Load, Outcome, drive, request
 from bench.processes import busiest, resident_bytes, tree_resident_bytes
+from bench.report import NGINX, OURS, Report, Score, save
 
-BASE, OURS = "nginx", "antiphon"
-QUICK = (BASE, OURS, "vllm_router")
-CHUNKS = 200
-
-WARM_UP = (Load(JSON, 8, 4000, 10), Load(FAST, 8, 100, 5), Load(PACED, 32, 32, 5))
-PHASES = {"json": Load(JSON, 64, 15000, 3), "fast": Load(FAST, 32, 400, 4), "paced": Load(PACED, 32, 64, 3)}
-SLOW_WARM_UP = (Load(JSON, 8, 300, 10), Load(FAST, 8, 20, 5), Load(PACED, 32, 32, 5))
-SLOW_PHASES = {"json": Load(JSON, 64, 400, 3), "fast": Load(FAST, 32, 32, 4), "paced": Load(PACED, 32, 32, 3)}
-ALONE = Load(JSON, 1, 300, 3)  # one connection, for the latency that a gateway adds
+QUICK = (NGINX, OURS, "vllm_router")
+QUICK_SHARE, WARM_SHARE, SLOW_SHARE = 0.5, 0.1, 0.04
+QUICK_SECONDS = 100.0
+ALONE = replace(JSON, connections=1, requests=500)
+BETWEEN = 1_000_000  # numbers of requests between two runs of a case; no run has so many
 
 
-@dataclass(slots=True)
-class Score:
-    """One gateway's samples, one per round: CPU per answer or chunk, added latency, lag (all in us); and its memory."""
+@dataclass(frozen=True, slots=True)
+class Programme:
+    """The cases of a duel. With safety on a turn takes milliseconds of the evaluators' time: fewer cases."""
 
-    samples: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    worker_bytes: int = 0
-    tree_bytes: int = 0
-    faults: list[str] = field(default_factory=list)
+    chosen: Sequence[Case]
+    judged: Sequence[Case]
+    alone: Sequence[Case]  # one connection, for latencies
 
-    def median(self, name: str) -> float:
-        return statistics.median(self.samples[name]) if self.samples[name] else float("nan")
+    def of(self, gateway: Gateway) -> list[Case]:
+        return [_fit(case, gateway) for case in (self.judged if gateway.judges else self.chosen)]
 
 
-def run(names: Sequence[str], rounds: int, seconds: float) -> dict[str, Score]:
+def _fit(case: Case, gateway: Gateway) -> Case:
+    return case.times(SLOW_SHARE) if gateway.slow else case
+
+
+def run(gateways: Sequence[Gateway], programme: Programme, rounds: int, seconds: float) -> dict[str, Score]:
     """Up to `rounds` rounds, and no new one after `seconds` unless there are fewer than three."""
     begin = time.monotonic()
-    with arena(CHUNKS) as place:
-        contenders = _enter_all(place, [BY_NAME[name] for name in names])
-        scores = {contender.gateway.name: Score() for contender in contenders}
+    with arena() as place:
+        contenders = _enter_all(place, gateways, programme)
+        scores = {contender.gateway.name: Score(contender.gateway.judges) for contender in contenders}
         for number in range(1, rounds + 1):
             round_begin = time.monotonic()
-            for contender in contenders:
-                _play(contender, scores[contender.gateway.name])
+            _play(place, contenders, scores, programme, number * BETWEEN)
             spent = time.monotonic()
             print(f"bench: round {number} took {spent - round_begin:.0f} s", flush=True)
             if number >= 3 and spent + (spent - round_begin) > begin + seconds:
@@ -70,7 +67,7 @@ def run(names: Sequence[str], rounds: int, seconds: float) -> dict[str, Score]:
     return scores
 
 
-def _enter_all(place: Arena, gateways: Sequence[Gateway]) -> list[Contender]:
+def _enter_all(place: Arena, gateways: Sequence[Gateway], programme: Programme) -> list[Contender]:
     contenders = []
     for gateway in gateways:
         try:
@@ -79,121 +76,97 @@ def _enter_all(place: Arena, gateways: Sequence[Gateway]) -> list[Contender]:
         except (Missing, NotReady) as reason:
             print(f"bench: without {gateway.name}: {reason}", flush=True)
             continue
-        for load in SLOW_WARM_UP if gateway.slow else WARM_UP:
-            contender.drive(load)
+        for case in programme.of(gateway):
+            contender.drive(case.times(WARM_SHARE))
         contenders.append(contender)
     return contenders
 
 
-def _play(contender: Contender, score: Score) -> None:
-    core, upstream = contender.arena.cores.driver, contender.arena.upstream
-    direct = drive(ALONE, upstream, request(JSON, upstream), core)
-    through, _, _ = contender.drive(ALONE)
-    if direct.latency and through.latency:
-        score.samples["added"].append(through.latency["p50"] - direct.latency["p50"])
-    for name, load in (SLOW_PHASES if contender.gateway.slow else PHASES).items():
-        outcome, cpu, apart = contender.drive(load)
-        score.faults += _faults(name, load, outcome)
-        if outcome.units:
-            score.samples[name].append(cpu / outcome.units * 1e6)
-            if apart:
-                score.samples[f"{name} apart"].append(apart / outcome.units * 1e6)
-        if name == "paced" and outcome.lag:
-            score.samples["lag"].append(outcome.lag["p50"])
+def _play(
+    place: Arena, contenders: Sequence[Contender], scores: dict[str, Score], programme: Programme, number: int
+) -> None:
+    for contender in contenders:
+        for case in programme.alone:
+            _add_latency(place, contender, _fit(case, contender.gateway), scores[contender.gateway.name], number)
+    for name in [case.name for case in programme.chosen]:
+        for contender in contenders:
+            for case in programme.of(contender.gateway):
+                if case.name == name:
+                    _add_cost(contender, case, scores[contender.gateway.name], number)
 
 
-def _faults(name: str, load: Load, outcome: Outcome) -> list[str]:
-    """A figure counts only if every answer was whole: all chunks, and [DONE], in every stream."""
-    found = []
-    if outcome.errors:
-        found.append(f"{name}: {outcome.errors} errors, first: {outcome.first_error}")
-    if load.kind.stream and outcome.good and (outcome.fewest, outcome.most) != (CHUNKS, CHUNKS):
-        found.append(f"{name}: {outcome.fewest} to {outcome.most} events per stream, not {CHUNKS}")
-    if load.kind.stream and outcome.without_done:
-        found.append(f"{name}: {outcome.without_done} streams without [DONE]")
-    return found
+def _add_latency(place: Arena, contender: Contender, case: Case, score: Score, number: int) -> None:
+    """What the gateway adds for one client alone, to a whole answer or to the first chunk of a stream."""
+    direct = place.direct(case, number)
+    through, _, _ = contender.drive(case, number)
+    score.add_faults(f"{case.name}, one connection", through)
+    before, after = (direct.first, through.first) if case.stream else (direct.latency, through.latency)
+    if before and after:
+        for cut in ("p50", "p99"):
+            score.samples[f"{case.name} added {cut}"].append(after[cut] - before[cut])
 
 
-# What is printed
+def _add_cost(contender: Contender, case: Case, score: Score, number: int) -> None:
+    outcome, cpu, apart = contender.drive(case, number)
+    score.add_faults(case.name, outcome)
+    units = outcome.good if case.is_short else outcome.units
+    if units:
+        score.samples[case.name].append(cpu / units * 1e6)
+        if contender.gateway.judges:
+            score.samples[f"{case.name} apart"].append(apart / units * 1e6)
+    if case.pace and outcome.lag:
+        score.samples[f"{case.name} lag"].append(outcome.lag["p50"])
 
 
-def table(scores: dict[str, Score]) -> str:
-    head = (
-        "gateway",
-        "JSON c64 CPU us",
-        "added p50 c1 us",
-        "fast chunk CPU us",
-        "paced chunk CPU us",
-        "paced lag p50 us",
-    )
-    lines = [" | ".join(("", *head, "worker RSS MB", "tree RSS MB", "")).strip(), "|---" * 8 + "|"]
-    for name, score in sorted(scores.items(), key=lambda item: item[1].median("json")):
-        cells = [_cell(score.samples[column]) for column in ("json", "added", "fast", "paced", "lag")]
-        memory = [f"{size / 1e6:.0f}" for size in (score.worker_bytes, score.tree_bytes)]
-        lines.append(f"| {' | '.join((name, *cells, *memory))} |")
-        if score.samples["json apart"]:
-            beside = ", ".join(f"{phase} {score.median(f'{phase} apart'):.1f}" for phase in ("json", "fast", "paced"))
-            lines.append(f"\n{name}: its evaluators spent besides, CPU us: {beside}")
-    return "\n".join(lines)
-
-
-def _cell(values: list[float]) -> str:
-    return f"{statistics.median(values):.1f} [{min(values):.1f}-{max(values):.1f}]" if values else "-"
-
-
-def ratios(scores: dict[str, Score]) -> str:
-    """The last line: each gateway's CPU over nginx's of the same duel, and what a worker of ours holds in memory."""
-    base = scores.get(BASE)
-    parts = []
-    for name, score in scores.items():
-        if base and name != BASE:
-            shares = (f"{phase} {score.median(phase) / base.median(phase):.2f}" for phase in ("json", "paced", "fast"))
-            parts.append(f"{name}/{BASE}: {' '.join(shares)}")
-    if OURS in scores:
-        parts.append(f"worker RSS {scores[OURS].worker_bytes / 1e6:.0f} MB")
-    return " | ".join(parts) or "no ratios: nginx and another gateway are needed"
-
-
-def save(scores: dict[str, Score]) -> Path:
-    folder = BUILD / "results"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"duel-{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
-    rows = {
-        name: {
-            **score.samples,
-            "worker_bytes": score.worker_bytes,
-            "tree_bytes": score.tree_bytes,
-            "faults": score.faults,
-        }
-        for name, score in scores.items()
-    }
-    file.write_text(json.dumps(rows, indent=1) + "\n")
-    return file
+# The command
 
 
 def main(arguments: list[str]) -> int:
     options = _options(arguments)
     if options.list:
         print("\n".join(f"{gateway.name:16}{gateway.language}" for gateway in GATEWAYS))
+        print("cases: " + " ".join(cases.BY_NAME))
         return 0
-    if unknown := [name for name in options.names if name not in BY_NAME]:
-        print(f"bench: no such gateway: {' '.join(unknown)} (see --list)", file=sys.stderr)
-        return 2
     names = QUICK if options.quick else [gateway.name for gateway in GATEWAYS] if options.all else options.names
+    wanted = (
+        options.cases.split(",") if options.cases else cases.QUICK if options.quick else [c.name for c in cases.ALL]
+    )
+    if unknown := [name for name in names if name not in BY_NAME] + [n for n in wanted if n not in cases.BY_NAME]:
+        print(f"bench: no such gateway or case: {' '.join(unknown)} (see --list)", file=sys.stderr)
+        return 2
+    gateways = [BY_NAME[name] for name in names] + [_beside(word) for word in options.beside]
     try:
         compile_programs()
-        for name in names:  # before the clock of --quick starts
-            _try_install(BY_NAME[name])
+        for gateway in gateways:  # before the clock of --quick starts
+            _try_install(gateway)
     except Missing as reason:
         print(f"bench: {reason}", file=sys.stderr)
         return 1
-    scores = run(names, options.rounds, 70 if options.quick else options.seconds)
-    print(table(scores))
-    print(f"bench: saved in {save(scores).relative_to(BUILD.parent.parent)}")
+    programme = _programme([cases.BY_NAME[name] for name in wanted], gateways, options)
+    print(f"bench: paced chunks are {options.pace:g} ms apart", flush=True)
+    scores = run(gateways, programme, options.rounds, QUICK_SECONDS if options.quick else options.seconds)
+    report = Report(scores, programme.chosen, options.base, options.smallest)
+    return _tell(report, {gateway.name for gateway in gateways}, options.all)
+
+
+def _programme(wanted: list[Case], gateways: Sequence[Gateway], options: argparse.Namespace) -> Programme:
+    share = options.share or (QUICK_SHARE if options.quick else 1.0)
+    paced = [replace(case, pace=int(options.pace * 1000)) if case.pace else case for case in wanted]
+    chosen = [case.times(share) for case in paced]
+    judged = chosen if options.cases else [case for case in chosen if case.safety_bar]
+    only_judging = all(gateway.judges for gateway in gateways if gateway.name != options.base)
+    alone = [case.times(share) for case in (ALONE, OPENING)]
+    return Programme(judged if only_judging else chosen, judged, alone)
+
+
+def _tell(report: Report, names: set[str], all_of_them: bool) -> int:
+    scores = report.scores
+    print(report.tables())
+    print(f"\nbench: saved in {save(scores, BUILD / 'results').relative_to(BUILD.parent.parent)}")
     faults = [f"bench: not valid: {name}: {fault}" for name, score in scores.items() for fault in score.faults]
-    print("\n".join([*faults, ratios(scores)]))
-    missing = not options.all and scores.keys() != set(names)
-    return 1 if missing or any(score.faults for name, score in scores.items() if name == OURS) else 0
+    print("\n".join([*faults, report.last_line()]))
+    missing = not all_of_them and scores.keys() != names
+    return 1 if missing or any(score.faults for name, score in scores.items() if name.startswith(OURS)) else 0
 
 
 def _try_install(gateway: Gateway) -> None:
@@ -203,12 +176,30 @@ def _try_install(gateway: Gateway) -> None:
         pass  # said when it would enter the arena
 
 
+def _beside(word: str) -> Gateway:
+    """NAME=CHECKOUT or NAME=CHECKOUT:ROW, a row of ours whose settings it takes."""
+    name, _, place = word.partition("=")
+    root, _, row = place.partition(":")
+    like = BY_NAME.get(row or OURS)
+    if name in BY_NAME or not like or not like.config or not Path(root, ".venv/bin/antiphon").exists():
+        raise SystemExit(f"bench: --beside takes a new name, a checkout with .venv, and a row of ours, not {word!r}")
+    return antiphon(name, like.config, like.judges, str(Path(root).resolve()))
+
+
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.duel", description="Gateways side by side.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3600.0, help="begin no round that would end later")
-    parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; within 90 s after set-up")
+    parser.add_argument("--cases", metavar="CASE,CASE", help="see --list")
+    parser.add_argument("--pace", type=float, default=cases.PACE / 1000, help="ms between paced chunks (default: 5)")
+    parser.add_argument("--share", type=float, help="of each case's requests; for a look on a busy machine")
+    parser.add_argument(
+        "--beside", action="append", default=[], metavar="NAME=CHECKOUT[:ROW]", help="another checkout, too"
+    )
+    parser.add_argument("--base", default=NGINX, metavar="NAME", help="whom the others are compared with")
+    parser.add_argument("--smallest", action="store_true", help="compare the smallest values, not the medians")
+    parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)}; about two minutes after set-up")
     parser.add_argument("--all", action="store_true", help="every gateway that can be installed here")
     parser.add_argument("--list", action="store_true")
     return parser.parse_args(arguments)

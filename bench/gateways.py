@@ -31,7 +31,7 @@ class Npm:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Antiphon itself: `.venv` of this checkout."""
+    """Antiphon itself: `.venv` of this checkout, or of another one (`root`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,8 @@ class Gateway:
     model: str = "mock-model"
     picks_port: bool = False  # it writes the port it took to @run@/port
     slow: bool = False  # milliseconds per request: fewer of them
+    judges: bool = False  # safety is on
+    root: str = ""  # the checkout; empty: this one
 
 
 def rust_router(name: str, requirement: str, *command: str) -> Gateway:
@@ -54,6 +56,12 @@ def rust_router(name: str, requirement: str, *command: str) -> Gateway:
     launch = ("--host", "127.0.0.1", "--port", "@port@", "--worker-urls", "http://127.0.0.1:@upstream@")
     quiet = ("--policy", "round_robin", "--prometheus-port", "@metrics@", "--log-level", "error")
     return Gateway(name, "Rust", Wheels((requirement,)), (*command, *launch, *quiet))
+
+
+def antiphon(name: str, config: str, judges: bool = False, root: str = "") -> Gateway:
+    command = ("@root@/.venv/bin/antiphon", "serve", "-c", f"@run@/{config}")
+    environ = {"BENCH_KEY": KEY, "BENCH_CREDENTIAL": "sk-upstream"}
+    return Gateway(name, "Python", Checkout(), command, config, environ, judges=judges, root=root)
 
 
 GATEWAYS = (
@@ -71,22 +79,9 @@ GATEWAYS = (
         ("/usr/sbin/haproxy", "-db", "-f", "@run@/haproxy.cfg"),
         config="haproxy.cfg",
     ),
-    Gateway(
-        "antiphon",
-        "Python",
-        Checkout(),
-        ("@root@/.venv/bin/antiphon", "serve", "-c", "@run@/antiphon.toml"),
-        config="antiphon.toml",
-        environ={"BENCH_KEY": KEY, "BENCH_CREDENTIAL": "sk-upstream"},
-    ),
-    Gateway(
-        "antiphon_safety",
-        "Python",
-        Checkout(),
-        ("@root@/.venv/bin/antiphon", "serve", "-c", "@run@/antiphon_safety.toml"),
-        config="antiphon_safety.toml",
-        environ={"BENCH_KEY": KEY, "BENCH_CREDENTIAL": "sk-upstream"},
-    ),
+    antiphon("antiphon", "antiphon.toml"),
+    antiphon("antiphon_safety", "antiphon_safety.toml", judges=True),
+    antiphon("antiphon_filter", "antiphon_filter.toml", judges=True),
     rust_router("vllm_router", "vllm-router==0.1.16", "@home@/bin/vllm-router"),
     rust_router("sglang_router", "sglang-router==0.3.2", "@home@/bin/sglang-router", "launch"),
     rust_router("smg", "smg==1.13.0", "@home@/bin/smg", "launch"),

@@ -20,7 +20,7 @@ from tools.uv import find_uv
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 BUILD = BENCH / "build"
-PROGRAMS = ("mock", "loadgen")
+PROGRAMS = {"mock": ("mock.c", "answers.c", "answers.h"), "loadgen": ("loadgen.c",)}
 
 
 class Missing(Exception):
@@ -38,14 +38,16 @@ def program(name: str) -> Path:
 def compile_programs() -> None:
     """The mock upstream and the load generator."""
     BUILD.mkdir(exist_ok=True)
-    stale = [name for name in PROGRAMS if _is_older(program(name), BENCH / "src" / f"{name}.c")]
+    sources = {name: [BENCH / "src" / file for file in files] for name, files in PROGRAMS.items()}
+    stale = [name for name, files in sources.items() if any(_is_older(program(name), file) for file in files)]
     if not stale:
         return
     if not shutil.which("cc") and not shutil.which("gcc"):
         _apt("gcc", "libc6-dev")
     compiler = shutil.which("cc") or shutil.which("gcc") or "cc"
     for name in stale:
-        _run([compiler, "-O2", "-o", str(program(name)), str(BENCH / "src" / f"{name}.c")])
+        units = [str(file) for file in sources[name] if file.suffix == ".c"]
+        _run([compiler, "-O2", "-o", str(program(name)), *units])
 
 
 def install(gateway: Gateway) -> None:
@@ -53,8 +55,9 @@ def install(gateway: Gateway) -> None:
     source = gateway.source
     match source:
         case Checkout():
-            if not (ROOT / ".venv/bin/antiphon").exists():
-                raise Missing("not installed: make install")
+            root = Path(gateway.root or ROOT)
+            if not (root / ".venv/bin/antiphon").exists():
+                raise Missing(f"not installed: make install (in {root})")
         case Apt():
             if not Path(source.program).exists():
                 _apt(source.package)

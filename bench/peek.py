@@ -1,36 +1,48 @@
 """Starts gateways one by one and shows what each answers: a check that a row of `gateways.py` works.
 
-usage: python -m bench.peek NAME…
+usage: python -m bench.peek [--cases CASE,CASE] NAME…
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 
-from bench.arena import NotReady, arena, log_of
+from bench.arena import Contender, NotReady, arena, log_of
+from bench.cases import BY_NAME as CASES
+from bench.cases import Case
 from bench.gateways import BY_NAME
 from bench.install import Missing, compile_programs, install
-from bench.load import FAST, JSON, exchange
+from bench.load import exchange
 
 
-def peek(name: str) -> str:
+def peek(name: str, cases: list[str]) -> str:
     with arena() as place:
         begin = time.monotonic()
         contender = place.enter(BY_NAME[name])
         seconds = time.monotonic() - begin
-        whole = exchange(contender.port, contender.request(JSON)).decode(errors="replace")
-        stream = exchange(contender.port, contender.request(FAST)).decode(errors="replace")
-    events = stream.count("data:")
-    return f"== {name}: up in {seconds:.1f} s\n{whole}\n-- {events} events\n{stream[:900]}\n...{stream[-120:]!r}"
+        answers = [_ask(contender, CASES[case]) for case in cases]
+    return f"== {name}: up in {seconds:.1f} s\n" + "\n".join(answers)
 
 
-def main(names: list[str]) -> int:
-    for name in names:
+def _ask(contender: Contender, case: Case) -> str:
+    answer = exchange(contender.port, contender.request(case)).decode(errors="replace")
+    if not case.stream:
+        return f"-- {case.name}\n{answer}"
+    return f"-- {case.name}: {answer.count('data:')} events\n{answer[:1400]}\n...{answer[-120:]!r}"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.peek", description="What gateways answer.")
+    parser.add_argument("names", nargs="+", metavar="NAME")
+    parser.add_argument("--cases", default="json,fast", metavar="CASE,CASE")
+    options = parser.parse_args(arguments)
+    for name in options.names:
         try:
             compile_programs()
             install(BY_NAME[name])
-            print(peek(name), flush=True)
+            print(peek(name, options.cases.split(",")), flush=True)
         except (Missing, NotReady) as reason:
             print(f"== {name}: {reason} (log: {log_of(BY_NAME[name])})", flush=True)
     return 0

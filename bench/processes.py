@@ -110,6 +110,17 @@ def tree_cpu_seconds(root: int) -> tuple[float, float]:
     return sum(spent.values()) - apart, apart
 
 
+def wait_until_idle(root: int, within: float = 20.0) -> None:
+    """Until a gateway and its evaluators use less than a twentieth of a core."""
+    deadline = time.monotonic() + within
+    spent = sum(tree_cpu_seconds(root))
+    while time.monotonic() < deadline:
+        time.sleep(0.2)
+        before, spent = spent, sum(tree_cpu_seconds(root))
+        if spent - before < 0.01:
+            return
+
+
 def busiest(root: int) -> int:
     """The worker: of a process and its descendants the one that has used the most CPU."""
     return max((pid for pid in tree(root) if not is_apart(pid)), key=cpu_seconds)

@@ -9,37 +9,39 @@ usage: python -m bench.solo NAME…
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from bench.arena import Arena, Contender, NotReady, arena
+from bench.cases import FAST, JSON, PACED, Case
 from bench.gateways import BY_NAME, Gateway
 from bench.install import Missing, compile_programs, install
-from bench.load import FAST, JSON, PACED, Load, Outcome, drive, request
+from bench.load import Outcome
 from bench.processes import busiest, resident_bytes
 
-WARM_UP = (Load(JSON, 8, 3000, 15), Load(FAST, 4, 200, 15), Load(PACED, 32, 64, 3))
+SLOW_SHARE = 0.1
+WARM_UP = (replace(JSON, connections=8, requests=3000), FAST.times(0.5), PACED)
 PHASES = {
-    "json c1": Load(JSON, 1, 4800, 6),
-    "json c64": Load(JSON, 64, 40000, 4),
-    "fast c1": Load(FAST, 1, 240, 5),
-    "fast c32": Load(FAST, 32, 2000, 7),
-    "paced c1": Load(PACED, 1, 6, 4),
-    "paced c32": Load(PACED, 32, 256, 9),
+    "json c1": replace(JSON, connections=1, requests=4800, seconds=6),
+    "json c64": replace(JSON, requests=40000, seconds=4),
+    "fast c1": replace(FAST, connections=1, requests=240, seconds=5),
+    "fast c32": replace(FAST, requests=2000, seconds=7),
+    "paced c1": replace(PACED, connections=1, requests=6, seconds=4),
+    "paced c32": replace(PACED, requests=256, seconds=9),
 }
 HEAD = ("load", "CPU us", "per s", "p50 us", "added", "p99 us", "lag p50 us", "lag p99 us", "errors")
 
 
-def lessened(load: Load, gateway: Gateway) -> Load:
-    return Load(load.kind, load.connections, max(32, load.requests // 10), load.seconds) if gateway.slow else load
+def lessened(case: Case, gateway: Gateway) -> Case:
+    return case.times(SLOW_SHARE) if gateway.slow else case
 
 
 def measure(place: Arena, contender: Contender) -> list[tuple[str, ...]]:
-    for load in WARM_UP:
-        contender.drive(lessened(load, contender.gateway))
+    for case in WARM_UP:
+        contender.drive(lessened(case, contender.gateway))
     rows = []
-    for name, load in PHASES.items():
-        payload = request(load.kind, place.upstream)
-        direct = drive(lessened(load, contender.gateway), place.upstream, payload, place.cores.driver)
-        outcome, cpu, _ = contender.drive(lessened(load, contender.gateway))
+    for name, case in PHASES.items():
+        direct = place.direct(lessened(case, contender.gateway))
+        outcome, cpu, _ = contender.drive(lessened(case, contender.gateway))
         rows.append((name, *_cells(outcome, direct, cpu)))
     return rows
 

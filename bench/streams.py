@@ -13,16 +13,17 @@ import socket
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench.arena import Contender, NotReady, arena
+from bench.cases import FAST, JSON, PACED
 from bench.gateways import BY_NAME
 from bench.install import Missing, compile_programs, install
-from bench.load import FAST, JSON, Kind, Load
 from bench.processes import busiest, cpu_seconds, resident_bytes
 
-IDLE = Kind(stream=True, pace=100_000_000)
-WARM_UP = (Load(JSON, 32, 20_000, 8), Load(FAST, 32, 64, 5))  # enough for the worker to be the busiest of its tree
+IDLE = replace(PACED, name="idle", pace=100_000_000)
+# Enough for the worker to be the busiest of its tree.
+WARM_UP = (replace(JSON, connections=32, requests=20_000, seconds=8), FAST.times(0.16))
 BATCH = 100  # opened together, so that no listen queue overflows
 
 
@@ -44,8 +45,8 @@ class Growth:
 def measure(name: str, streams: int) -> Growth:
     with arena() as place, ExitStack() as stack:
         contender = place.enter(BY_NAME[name])
-        for load in WARM_UP:
-            contender.drive(load)
+        for case in WARM_UP:
+            contender.drive(case)
         worker = busiest(contender.process.pid)
         before = resident_bytes(worker)
         for opened in range(0, streams, BATCH):

@@ -3,10 +3,15 @@
  *   latency  first byte sent to whole answer received      first   to the first "data:" line
  *   lag      arrival of a chunk minus the " t=<ns>" stamp that the mock put into it
  *
- * A request counts as good if its status is 200 and the answer has "choices" (JSON) or at least one event (SSE); streams
- * without [DONE] are counted apart. Times are in microseconds.
+ * It walks through a pool of requests, round and round. Ten zeros anywhere in a request are replaced by a number that
+ * rises with each request, from FIRST, so that no two are the same. The mock ends its answer with that number.
  *
- * usage: loadgen PORT CONNECTIONS REQUESTS SECONDS REQUEST_FILE     (the file: the raw request, head and body)
+ * An answer is whole if its status is 200, it bears the number of its request, and it has "choices" (JSON), or TEXTS
+ * words, a finish_reason and [DONE] (SSE; TEXTS 0: any number of words). A word is a space inside a "content": chunks
+ * may be merged on their way, words may not be lost. Times are in microseconds.
+ *
+ * usage: loadgen PORT CONNECTIONS REQUESTS SECONDS POOL FIRST TEXTS
+ *        POOL: a file of raw requests, head and body, each after its length (32 bits, this machine's order)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUFFER = 262144, LINE = 65536, EVENTS = 256, SILENCE_MS = 30000, MAX_REQUEST = 4 << 20, MAX_LAGS = 20000000 };
+enum { BUFFER = 262144, LINE = 65536, EVENTS = 256, SILENCE_MS = 30000, MAX_LAGS = 20000000, MAX_PLACES = 8 };
 enum { IN_HEAD, IN_BODY };
 enum { CHUNK_SIZE, CHUNK_DATA, CHUNK_END, TRAILER };
 
@@ -36,7 +41,8 @@ typedef struct {
     char size[32];
     int size_length;
     char line[LINE];             /* the SSE line under way, or the JSON body */
-    int line_length, events, done;
+    int line_length, events, texts, finishes, done, bears_number;
+    char number[16];             /* of the request, as it ends the answer: "#0000000007" */
     int64_t sent, first;
 } Client;
 
@@ -46,12 +52,20 @@ typedef struct {
 } Samples;
 
 static Samples latencies, firsts, lags;
-static long wanted, started, finished, errors, reconnects, events, bytes, without_done;
-static int fewest = -1, most = -1;
+typedef struct {
+    char *text;
+    uint32_t length;
+    uint32_t places[MAX_PLACES]; /* where its number stands */
+    int place_count;
+} Request;
+
+static long wanted, started, finished, errors, reconnects, events, texts, bytes, first_number;
+static int wanted_texts;
 static int poller, port, streams, stopped;
 static int64_t deadline;
-static char *request, first_error[2048];
-static long request_length;
+static char first_error[2048];
+static Request *pool;
+static long pool_count;
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -64,6 +78,51 @@ static void add(Samples *s, int64_t value) {
 }
 
 static Samples samples(long capacity) { return (Samples){malloc(capacity * sizeof(int64_t)), 0, capacity}; }
+
+/* The pool */
+
+static void find_places(Request *r) {
+    char *from = r->text, *end = r->text + r->length;
+    while (r->place_count < MAX_PLACES && (from = memmem(from, end - from, "0000000000", 10))) {
+        r->places[r->place_count++] = from - r->text;
+        from += 10;
+    }
+}
+
+static void read_pool(const char *path) {
+    FILE *file = fopen(path, "rb");
+    uint32_t length;
+    long capacity = 0;
+    if (!file) {
+        perror("loadgen: pool");
+        exit(2);
+    }
+    while (fread(&length, sizeof length, 1, file) == 1) {
+        if (pool_count == capacity) pool = realloc(pool, (capacity = capacity * 2 + 64) * sizeof *pool);
+        Request *r = &pool[pool_count++];
+        *r = (Request){.text = calloc(1, length + 1), .length = length};
+        if (fread(r->text, 1, length, file) != length) {
+            fprintf(stderr, "loadgen: the pool is cut\n");
+            exit(2);
+        }
+        find_places(r);
+    }
+    fclose(file);
+    if (!pool_count) {
+        fprintf(stderr, "loadgen: the pool is empty\n");
+        exit(2);
+    }
+}
+
+/* The next request, with its number in it. */
+static Request *next_request(Client *c) {
+    long number = first_number + started;
+    Request *r = &pool[number % pool_count];
+    c->number[0] = 0;
+    if (r->place_count) sprintf(c->number, "#%010ld", number % 10000000000L);
+    for (int i = 0; i < r->place_count; i++) memcpy(r->text + r->places[i], c->number + 1, 10);
+    return r;
+}
 
 /* Sending */
 
@@ -84,15 +143,17 @@ static void connect_client(Client *c) {
 static void send_request(Client *c) {
     c->part = IN_HEAD;
     c->head_length = c->line_length = c->size_length = 0;
-    c->chunked = c->chunk_part = c->closes = c->status = c->events = c->done = 0;
+    c->chunked = c->chunk_part = c->closes = c->status = 0;
+    c->events = c->texts = c->finishes = c->done = c->bears_number = 0;
     c->declared = -1;
     c->received = 0;
     c->first = 0;
     c->open = 1;
+    Request *r = next_request(c);
     started++;
     c->sent = now_ns();
-    for (long offset = 0; offset < request_length;) {
-        int sent = send(c->fd, request + offset, request_length - offset, MSG_NOSIGNAL);
+    for (uint32_t offset = 0; offset < r->length;) {
+        int sent = send(c->fd, r->text + offset, r->length - offset, MSG_NOSIGNAL);
         if (sent < 0) break;
         offset += sent;
     }
@@ -100,33 +161,35 @@ static void send_request(Client *c) {
 
 /* Judging an answer */
 
-static int is_good(Client *c) {
+static int is_whole(Client *c) {
     if (c->status != 200) return 0;
-    if (streams) return c->events > 0;
+    if (streams) {
+        int right = c->bears_number || !c->number[0];
+        return right && c->done && c->finishes && c->texts && (!wanted_texts || c->texts == wanted_texts);
+    }
     c->line[c->line_length] = 0;
-    return strstr(c->line, "\"choices\"") != NULL;
+    return strstr(c->line, "\"choices\"") && strstr(c->line, c->number);
 }
 
-static void count_stream(Client *c) {
-    if (!c->done) without_done++;
-    if (fewest < 0 || c->events < fewest) fewest = c->events;
-    if (c->events > most) most = c->events;
+static void note_error(Client *c, int whole) {
+    c->line[c->line_length] = 0;
+    if (!first_error[0])
+        snprintf(first_error, 400, "status %d, %s, %d words, %d ends, %s, its number %s: %.200s", c->status,
+                 whole ? "whole body" : "cut", c->texts, c->finishes, c->done ? "[DONE]" : "no [DONE]",
+                 c->bears_number || (!streams && strstr(c->line, c->number)) ? "there" : "not there", c->line);
 }
 
 static void finish(Client *c, int whole) {
     int64_t now = now_ns();
-    int good = whole && is_good(c);
+    int good = whole && is_whole(c);
     c->open = 0;
     finished++;
-    if (streams) count_stream(c);
     if (good) {
         add(&latencies, now - c->sent);
         if (c->first) add(&firsts, c->first - c->sent);
     } else {
         errors++;
-        c->line[c->line_length] = 0;
-        if (!first_error[0])
-            snprintf(first_error, 400, "status %d, %d events, %s: %.300s", c->status, c->events, whole ? "whole" : "cut", c->line);
+        note_error(c, whole);
     }
     if (now > deadline) stopped = 1;
     int more = started < wanted && !stopped;
@@ -147,6 +210,21 @@ static void keep(Client *c, const char *data, int length) {
     c->line_length += length;
 }
 
+/* The words of all texts in a line: the spaces inside the strings named "content". */
+static int count_words(const char *line) {
+    int words = 0;
+    while ((line = strstr(line, "\"content\":"))) {
+        line += 10;
+        if (*line == ' ') line++;
+        if (*line++ != '"') continue;
+        for (; *line && *line != '"'; line++) {
+            if (*line == '\\' && line[1]) line++;
+            words += *line == ' ';
+        }
+    }
+    return words;
+}
+
 static void on_line(Client *c, int64_t now) {
     c->line[c->line_length] = 0;
     if (c->line_length <= 5 || memcmp(c->line, "data:", 5)) return;
@@ -156,6 +234,11 @@ static void on_line(Client *c, int64_t now) {
     }
     if (!c->events++) c->first = now;
     events++;
+    int words = count_words(c->line);
+    c->texts += words;
+    texts += words;
+    if (strstr(c->line, "\"finish_reason\":\"") || strstr(c->line, "\"finish_reason\": \"")) c->finishes++;
+    if (c->number[0] && strstr(c->line, c->number)) c->bears_number = 1;
     char *stamp = strstr(c->line, " t=");
     if (stamp && stamp[3] >= '0' && stamp[3] <= '9') add(&lags, now - atoll(stamp + 3));
 }
@@ -314,9 +397,9 @@ static void print_samples(const char *name, Samples *s) {
 static void report(double seconds) {
     for (char *p = first_error; *p; p++)
         if (*p == '"' || *p == '\\' || (unsigned char)*p < 32 || (unsigned char)*p > 126) *p = '\'';
-    printf("{\"good\":%ld,\"errors\":%ld,\"reconnects\":%ld,\"seconds\":%.4f,\"events\":%ld,\"fewest\":%d,\"most\":%d,"
-           "\"without_done\":%ld,\"bytes\":%ld",
-           latencies.count, errors, reconnects, seconds, events, fewest, most, without_done, bytes);
+    printf("{\"good\":%ld,\"errors\":%ld,\"reconnects\":%ld,\"seconds\":%.4f,\"events\":%ld,\"texts\":%ld,"
+           "\"bytes\":%ld",
+           latencies.count, errors, reconnects, seconds, events, texts, bytes);
     print_samples("latency", &latencies);
     print_samples("first", &firsts);
     print_samples("lag", &lags);
@@ -324,23 +407,18 @@ static void report(double seconds) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 6) {
-        fprintf(stderr, "usage: loadgen PORT CONNECTIONS REQUESTS SECONDS REQUEST_FILE\n");
+    if (count != 8) {
+        fprintf(stderr, "usage: loadgen PORT CONNECTIONS REQUESTS SECONDS POOL FIRST TEXTS\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
     port = atoi(arguments[1]);
     int connections = atoi(arguments[2]);
     wanted = atol(arguments[3]);
-    FILE *file = fopen(arguments[5], "rb");
-    if (!file) {
-        perror("loadgen: request file");
-        return 2;
-    }
-    request = calloc(1, MAX_REQUEST + 1);
-    request_length = fread(request, 1, MAX_REQUEST, file);
-    fclose(file);
-    streams = strstr(request, "\"stream\":true") != NULL;
+    read_pool(arguments[5]);
+    first_number = atol(arguments[6]);
+    wanted_texts = atoi(arguments[7]);
+    streams = strstr(pool[0].text, "\"stream\":true") != NULL;
     latencies = samples(wanted + 8);
     firsts = samples(wanted + 8);
     lags = samples(streams ? MAX_LAGS : 1);

@@ -1,13 +1,12 @@
 /* A mock upstream that speaks the OpenAI protocol: one thread, epoll, as little work per request as possible.
  *
- *   POST (anything)  a ChatCompletion of about 700 bytes, or, with "stream":true, CHUNKS events of about 200 bytes, each
- *                    in a send() and an HTTP chunk of its own, round-robin over the open streams, like the batch steps
- *                    of an inference server.
+ *   POST (anything)  a ChatCompletion, or, with "stream":true, a stream of CHUNKS events, each in a send() and an HTTP
+ *                    chunk of its own, round-robin over the open streams, like the batch steps of an inference server.
+ *                    The first chunk always leaves at once. What the answer holds: answers.c.
  *   GET (anything)   a small JSON answer that the routers accept as health, models and server info.
  *
- * "pace=<us>" anywhere in the request body sets the chunks that far apart (one value per run); otherwise they follow
- * each other as fast as the sockets take them. The first chunk always leaves at once. Content chunks carry
- * " t=<CLOCK_MONOTONIC ns>", so that a client on the same machine can tell how long a chunk was under way.
+ * Some text chunks are " t=<CLOCK_MONOTONIC ns>", so that a client on the same machine can tell how long they were
+ * under way.
  *
  * usage: mock PORT [CHUNKS=200]
  */
@@ -24,8 +23,9 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "answers.h"
 
 enum { MAX_FDS = 65536, READ_BUFFER = 262144, EVENTS = 256 };
 
@@ -34,8 +34,9 @@ typedef struct {
     int in_length;
     char *out;           /* what the socket would not take yet */
     int out_length, out_sent, out_capacity;
-    int streaming, chunks_left, closing;
-    int64_t pace, due;   /* nanoseconds */
+    int streaming, sent, closing; /* sent: events of the stream under way */
+    Plan plan;
+    int64_t due;         /* nanoseconds */
 } Connection;
 
 typedef struct {         /* first in, first out, of file descriptors */
@@ -47,15 +48,8 @@ static Connection connections[MAX_FDS];
 static Queue fast, paced; /* paced: due times rise from head to tail, as all streams of a run have one pace */
 static int poller, chunks_per_stream = 200;
 
-static const char ID[] = "chatcmpl-B9MHDbslfkBeAs8l4bebGdFOJ6PeG";
-static char completion[2048], models[1024];
-static int completion_length, models_length;
-
-static int64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
+static char models[1024];
+static int models_length;
 
 static void push(Queue *q, int fd) { q->fds[q->tail++ % MAX_FDS] = fd; }
 static int pop(Queue *q) { return q->fds[q->head++ % MAX_FDS]; }
@@ -115,32 +109,17 @@ static void write_out(int fd, const char *data, int length) {
 
 /* Answers */
 
-static int write_event(char *to, int number, int last) {
-    int n = sprintf(to,
-                    "data: {\"id\":\"%s\",\"object\":\"chat.completion.chunk\",\"created\":1760000000,"
-                    "\"model\":\"mock-model\",\"choices\":[{\"index\":0,\"delta\":",
-                    ID);
-    if (number == 0)
-        n += sprintf(to + n, "{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
-    else if (last)
-        n += sprintf(to + n, "{},\"logprobs\":null,\"finish_reason\":\"stop\"}]}\n\n");
-    else
-        n += sprintf(to + n, "{\"content\":\" t=%lld\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n",
-                     (long long)now_ns());
-    return n;
-}
-
 static void send_chunk(int fd) {
     static const char END[] = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
     Connection *c = &connections[fd];
-    char event[640], frame[800];
-    int length = write_event(event, chunks_per_stream - c->chunks_left, c->chunks_left == 1);
+    char event[MAX_EVENT], frame[MAX_EVENT + 64];
+    int length = write_event(&c->plan, c->sent, event);
     int n = sprintf(frame, "%x\r\n", length);
     memcpy(frame + n, event, length);
     n += length;
     memcpy(frame + n, "\r\n", 2);
     n += 2;
-    if (--c->chunks_left == 0) {
+    if (++c->sent == event_count(&c->plan)) {
         memcpy(frame + n, END, sizeof END - 1);
         n += sizeof END - 1;
         c->streaming = 0;
@@ -153,46 +132,45 @@ static void start_stream(int fd) {
                                "cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
     Connection *c = &connections[fd];
     c->streaming = 1;
-    c->chunks_left = chunks_per_stream;
+    c->sent = 0;
     write_out(fd, HEAD, sizeof HEAD - 1);
     send_chunk(fd);
     if (!c->streaming) return;
-    if (c->pace) {
-        c->due = now_ns() + c->pace;
+    if (c->plan.pace) {
+        c->due = now_ns() + c->plan.pace;
         push(&paced, fd);
     } else
         push(&fast, fd);
 }
 
-static void answer(int fd, char *body, int length) {
-    Connection *c = &connections[fd];
-    char *pace = memmem(body, length, "pace=", 5);
-    c->pace = pace ? atoll(pace + 5) * 1000 : 0;
-    if (memmem(body, length, "\"stream\":true", 13) || memmem(body, length, "\"stream\": true", 14))
-        start_stream(fd);
-    else
-        write_out(fd, completion, completion_length);
+static int write_json_head(char *to, int length) {
+    return sprintf(to, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n", length);
 }
 
-static void write_answers(void) {
-    char body[1500];
-    int n = sprintf(body,
-                    "{\"id\":\"%s\",\"object\":\"chat.completion\",\"created\":1760000000,\"model\":\"mock-model\","
-                    "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"The quick brown fox jumps "
-                    "over the lazy dog. Sphinx of black quartz, judge my vow. Pack my box with five dozen liquor jugs. How "
-                    "vexingly quick daft zebras jump!\",\"refusal\":null,\"annotations\":[]},\"logprobs\":null,"
-                    "\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":82,\"completion_tokens\":37,"
-                    "\"total_tokens\":119,\"prompt_tokens_details\":{\"cached_tokens\":0,\"audio_tokens\":0},"
-                    "\"completion_tokens_details\":{\"reasoning_tokens\":0,\"audio_tokens\":0,"
-                    "\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}},\"service_tier\":\"default\","
-                    "\"system_fingerprint\":\"fp_mock0000000\"}",
-                    ID);
-    static const char HEAD[] = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s";
+static void send_completion(int fd) {
+    char body[MAX_COMPLETION], whole[MAX_COMPLETION + 128];
+    int length = write_completion(&connections[fd].plan, body);
+    int n = write_json_head(whole, length);
+    memcpy(whole + n, body, length);
+    write_out(fd, whole, n + length);
+}
+
+static void answer(int fd, char *body, int length) {
+    Connection *c = &connections[fd];
+    read_plan(&c->plan, body, length, chunks_per_stream);
+    if (c->plan.stream)
+        start_stream(fd);
+    else
+        send_completion(fd);
+}
+
+static void write_models(void) {
     static const char LIST[] = "{\"object\":\"list\",\"status\":\"ok\",\"model_path\":\"mock-model\","
                                "\"served_model_name\":\"mock-model\",\"model_id\":\"mock-model\",\"data\":[{\"id\":"
                                "\"mock-model\",\"object\":\"model\",\"created\":1760000000,\"owned_by\":\"mock\"}]}";
-    completion_length = sprintf(completion, HEAD, n, body);
-    models_length = sprintf(models, HEAD, (int)strlen(LIST), LIST);
+    int n = write_json_head(models, strlen(LIST));
+    strcpy(models + n, LIST);
+    models_length = n + strlen(LIST);
 }
 
 /* Requests */
@@ -287,7 +265,7 @@ static void step(Queue *queue, int64_t now) {
     }
     send_chunk(fd);
     if (c->streaming) {
-        c->due = now + c->pace;
+        c->due = now + c->plan.pace;
         push(queue, fd);
     } else
         handle_all(fd);
@@ -335,7 +313,8 @@ int main(int count, char **arguments) {
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max < MAX_FDS ? files.rlim_max : MAX_FDS;
     setrlimit(RLIMIT_NOFILE, &files);
-    write_answers();
+    prepare_answers();
+    write_models();
     int listener = listen_on(atoi(arguments[1]));
     poller = epoll_create1(0);
     watch(listener, EPOLLIN, EPOLL_CTL_ADD);
