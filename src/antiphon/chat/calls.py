@@ -148,7 +148,7 @@ class Calls:
             if call.held:
                 self._finish_words(call, call.held, out)
             if call.opened and whole and call.kind is FUNCTION:
-                if not call.said().strip():  # arguments of a finished call are JSON, also where it had none (D5)
+                if not call.said().strip():  # arguments of a finished call are JSON, also where it had none
                     self._finish_words(call, "{}", out)
                 elif not _is_json(call.said()):
                     self.unparsed.append(call.name)

@@ -164,7 +164,7 @@ def _conform_choice(choice: Document, request: ChatRequest, calls: Calls, confor
     if read.tool_calls or read.function_call:
         _conform_calls(said, read.tool_calls, read.function_call, state, whole=reason not in CUT)
         conformed.unparsed.extend((*calls.unparsed, *state.legacy.unparsed))
-    if "content" not in said:  # beside calls or a refusal no text is null (S3, E5)
+    if "content" not in said:  # beside calls or a refusal no text is null
         alone = not (calls.called or state.legacy.called or "refusal" in said)
         said["content"] = read.blank if alone and "content" in sent else None
     choice["message"] = _with_silent(sent, said)

@@ -1,8 +1,8 @@
 """Every field of a chat request other than `model`: what it may hold, and what it asks of other fields.
 
 Types always hold, and so do the limits that all vendors share or the gateway itself acts on. Words, limits and rules
-that differ between vendors are the upstream's to judge (decision 24): they travel, and only `strict` holds to OpenAI's.
-Rows stand in alphabetical order, which is the order faults are named in (decision 16).
+that differ between vendors are the upstream's to judge: they travel, and only `strict` holds to OpenAI's.
+Rows stand in alphabetical order, which is the order faults are named in.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ TOOL_CALLS: Final = "tool_calls"
 CONTENT_FILTER: Final = "content_filter"
 FUNCTION_CALL: Final = "function_call"
 
-CUT: Final = (LENGTH, CONTENT_FILTER)  # these leave arguments as they are (D10), and win over calls
+CUT: Final = (LENGTH, CONTENT_FILTER)  # these leave arguments as they are, and win over calls
 FINISH_REASONS: Final = frozenset({STOP, LENGTH, TOOL_CALLS, CONTENT_FILTER, FUNCTION_CALL})
 
 # Vendors' words, spelled without case, `_`, `-`, `.` and spaces, so END_TURN, end_turn and endTurn are one word.
@@ -94,7 +94,7 @@ def settle_finish(
 
     `tool_calls` and `function_call` need a call. `foreign`: there is one of a vendor's own kind, which no client has to
     answer; the upstream's word stands beside it. `length` and `content_filter` win over calls. OpenAI itself answers
-    `stop` when the request named the tool (spec §3.7), so then the upstream's word stands. `function_call` exists for
+    `stop` when the request named the tool, so then the upstream's word stands. `function_call` exists for
     legacy `functions` requests only.
     """
     if reason in CUT:

@@ -1,4 +1,4 @@
-"""Where annotations stand among the keys of an answer: the order of seed S3, on every way and in every dialect.
+"""Where annotations stand among the keys of an answer: as in Skytells' documentation, on every way, in every dialect.
 
 A choice ends with its `content_filter_results`; `prompt_filter_results` stands right before `usage`, or last where
 there is no usage. Whoever put them there, an upstream or our evaluators: the place is the same.

@@ -21,7 +21,7 @@ from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelli
 # Content and its obfuscation together are a multiple of this many characters: an observer of sizes learns no more.
 OBFUSCATION_STEP: Final = 32
 
-# Maritaca's form of a `system_fingerprint` (S4).
+# Maritaca's form of a `system_fingerprint`.
 _HEX: Final = re.compile(r"[0-9a-fA-F]{16}")
 
 
@@ -220,7 +220,7 @@ class Writer:
                 document.pop("system_fingerprint", None)
 
     def _pin_fingerprint(self, known: str | None) -> str:
-        """The first chunk decides; all others say the same, whatever the upstream does (spec §1.2). A fingerprint of
+        """The first chunk decides; all others say the same, whatever the upstream does. A fingerprint of
         another form (`fp_…`) is spelled as 16 hex digits that change when it does."""
         if self._fingerprint is None:
             if known is not None and _HEX.fullmatch(known):

@@ -174,7 +174,7 @@ class Gate:
             return []
         out: list[Passing] = []
         if risky:
-            window.feared = look.end
+            window.last_risk = look.end
             if look.end > window.seen:
                 window.risk = look.end
         if window.risk:
@@ -340,13 +340,13 @@ class Gate:
         if len(growing) != 1:
             return
         [window] = growing
-        if window.size == window.feared:  # it was found risky, and nothing has come since
+        if window.size == window.last_risk:  # it was found risky, and nothing has come since
             return
-        if window.size - max(window.glanced, window.seen) > EARLY_NEW:
+        if window.size - max(window.early_asked, window.seen) > EARLY_NEW:
             window.risk = window.size  # nobody has read it
             return
         words = "".join(words for each, words in choice.unseen if each is window)
-        choice.early, window.glanced = True, window.size
+        choice.early, window.early_asked = True, window.size
         self.looks.append(EarlyLook(choice, window.newest(words, EARLY), window, window.size))
 
     def _set_wake(self) -> None:

@@ -1,4 +1,4 @@
-"""Which policy is in force for a turn: the route's over the key's over the server's (decision 20), by dialect."""
+"""Which policy is in force for a turn: the route's over the key's over the server's, by dialect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from antiphon.safety.policy import Policy
 
-FILTERING: Final = frozenset({"skytells"})  # dialects that block though nobody asks for it (decision 22)
+FILTERING: Final = frozenset({"skytells"})  # dialects that block though nobody asks for it
 NO_WORDS: Final[Mapping[str, Hashable]] = {}
 
 # From the route's words, the key's (None: it has none), and whether the dialect is a filtering one.

@@ -39,7 +39,7 @@ class Mode(Enum):
 
 
 class Annotations(Enum):
-    """What a stream is told outside of skytells, where every delta has its own (decision 21)."""
+    """What a stream is told outside of skytells, where every delta has its own."""
 
     NONE = "none"
     CHANGES = "changes"  # the first chunk, the finish chunk, and deltas whose finding differs from the last one told

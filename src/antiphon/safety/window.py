@@ -20,15 +20,15 @@ SENTENCE_END: Final = re.compile(r"[.!?…]['\"”’)\]]*\s+|[。！？]|\n+")
 
 
 class TextWindow:
-    __slots__ = ("_context", "feared", "glanced", "last", "released", "risk", "seen", "settled", "size")
+    __slots__ = ("_context", "early_asked", "last", "last_risk", "released", "risk", "seen", "settled", "size")
 
     def __init__(self) -> None:
         self.size = 0  # characters that came
         self.seen = 0  # … that were looked at
         self.released = 0  # … that may leave
         self.settled = False  # all that came may leave
-        self.glanced = 0  # … that an early look was asked about
-        self.feared = 0  # where the last early look that saw a risk ended
+        self.early_asked = 0  # … that an early look was asked about
+        self.last_risk = 0  # where the last early look that saw a risk ended
         self.risk = 0  # … if no look has read that far yet; until one has, no early look releases
         self.last = 0  # where in the choice this text ended when it last grew
         self._context = ""  # the end of what was looked at

@@ -2,7 +2,7 @@
 
 The route's word is stronger than the key's, and that than the server's; within one of them the word on a category is
 stronger than the one on its side, and that than the general one, and the preset's comes last. Where nobody has said a
-mode, the dialect decides (decision 22): skytells filters, the others annotate.
+mode, the dialect decides: skytells filters, the others annotate.
 """
 
 from __future__ import annotations
