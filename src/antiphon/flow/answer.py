@@ -14,10 +14,10 @@ from typing import Any
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError
 from antiphon.flow import settle
-from antiphon.flow.dispatch import dispatch, read_outcome
+from antiphon.flow.dispatch import dispatch, outcome, read_outcome
 from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
 from antiphon.flow.endpoints.chat import ChatTurn
-from antiphon.flow.fast_path import fast_body, fast_targets
+from antiphon.flow.fast_path import FastTarget, fast_body, fast_targets
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.judge import (
     ask_prompt,
@@ -31,8 +31,8 @@ from antiphon.flow.judge import (
 from antiphon.flow.ports import Incoming
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.running import Running
-from antiphon.flow.stream import Stream, encode
-from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, R, Turn
+from antiphon.flow.stream import Ready, Stream, encode
+from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
 from antiphon.routing.route import ANY_MODEL
 from antiphon.sse import DONE, frame
 
@@ -48,9 +48,16 @@ class Turns:
 
     def begin(self, incoming: Incoming) -> None:
         """Answers a request, now or later."""
+        endpoint = ENDPOINTS[incoming.endpoint]
+        error: AntiphonError | None = None
+        request: Any = None
+        try:
+            request = endpoint.parse(incoming)
+        except AntiphonError as refused:
+            error = refused
         turn: AnyTurn = Turn(
             incoming.id,
-            UNREAD,
+            request or UNREAD,
             incoming.dialect,
             incoming.client,
             incoming.strict,
@@ -60,14 +67,9 @@ class Turns:
             incoming.received,
             incoming.path,
         )
-        endpoint = ENDPOINTS[incoming.endpoint]
-        try:
-            turn.request = endpoint.parse(incoming)
-        except AntiphonError as error:
+        if error is not None:
             self._end(turn, _fail(turn, error))
-            return
-        turn.is_read = True
-        if endpoint is not CHAT or turn.request.plain is None or not self._take_fast_path(turn):
+        elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
 
     def give_up(self) -> None:
@@ -79,7 +81,8 @@ class Turns:
 
     def _take_fast_path(self, turn: ChatTurn) -> bool:
         """False: the turn takes the whole way."""
-        if turn.request.stream or turn.wants_receipt or not turn.dialect.takes_plain:
+        is_judged = self._gateway.judge is not None
+        if turn.wants_receipt or not turn.dialect.takes_plain or (is_judged and turn.request.stream):
             return False
         model = turn.request.model
         target = self._fast_targets.get(model) if model in self._fast_targets else self._fast_targets.get(ANY_MODEL)
@@ -89,13 +92,24 @@ class Turns:
         if body is None:
             return False
         turn.route = target.route
+        if turn.request.stream:
+            self._send_at_once(turn, target, body)
+            return True
         quick = QuickTurn(turn, self._gateway, target, body, self._end, self._fall_back)
         self._running.turns[turn.client] = (turn, quick.cancel)
         turn.client.on_lost(quick.cancel)
-        if self._gateway.judge is None:
-            quick.send()
-            return True
-        return quick.ask()
+        if is_judged:
+            return quick.ask()
+        quick.send()
+        return True
+
+    def _send_at_once(self, turn: ChatTurn, target: FastTarget, body: bytes) -> None:
+        """Sends a request for a stream before its task begins: the task starts while the upstream works."""
+        attempt = Attempt(target.route.targets[0], target.model or turn.request.model, self._gateway.clock())
+        turn.attempts.append(attempt)
+        ready: Ready = asyncio.get_running_loop().create_future()
+        stream = CHAT.open_plain(turn, self._gateway, target.upstream, attempt, ready, body)
+        self._start(turn, CHAT, (target.upstream, stream))
 
     def _fall_back(self, turn: AnyTurn, begun: Begun | None) -> None:
         """A turn leaves the fast path. `begun`: its attempt, which has ended already."""
@@ -111,7 +125,7 @@ class Turns:
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
             elif turn.request.stream:
-                await _stream(turn, gateway, endpoint)
+                await _stream(turn, gateway, endpoint, begun)
             else:
                 await _whole(turn, gateway, endpoint, begun)
             status = 200
@@ -182,8 +196,13 @@ async def _whole(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun: 
     turn.client.answer(encode(document))
 
 
-async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> None:
-    stream = await _dispatch(turn, gateway, endpoint)
+async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun: Begun | None) -> None:
+    if begun is None:
+        stream = await _dispatch(turn, gateway, endpoint)
+    else:
+        upstream, receiver = begun
+        assert isinstance(receiver, Stream)
+        stream = await outcome(turn, gateway, endpoint, upstream, receiver, receiver.ready)
     assert isinstance(stream, Stream)
     attempt, machine = turn.attempts[-1], stream.machine
     turn.texts = machine.texts

@@ -34,19 +34,27 @@ async def dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> St
             refusal = refusal or error
             continue
         try:
-            turn.failure = await ready
-            return read_outcome(turn, gateway, endpoint, upstream, receiver)
+            return await outcome(turn, gateway, endpoint, upstream, receiver, ready)
         except UpstreamError as error:
             if error.status in CLIENTS_FAULT:
                 raise
             failure = failure or error
-        except asyncio.CancelledError:
-            receiver.close()
-            attempt.close("cancelled", gateway.clock())
-            raise
     first = failure or refusal
     assert first is not None
     raise first
+
+
+async def outcome(
+    turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], upstream: Upstream, receiver: Receiver, ready: Ready
+) -> Stream | Conformed:
+    """Waits for the attempt under way, then as `read_outcome`."""
+    try:
+        turn.failure = await ready
+    except asyncio.CancelledError:
+        receiver.close()
+        turn.attempts[-1].close("cancelled", gateway.clock())
+        raise
+    return read_outcome(turn, gateway, endpoint, upstream, receiver)
 
 
 def read_outcome(

@@ -20,11 +20,12 @@ from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import annotations_for, find_policy, note_answer
 from antiphon.flow.ports import Call, Upstream
+from antiphon.flow.stream import Stream
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, Attempt
 from antiphon.safety.annotation import merged_prompts
 from antiphon.safety.verdict import CALM, Stage, Verdict
 
-Begun = tuple[Upstream, Gather]  # an attempt that has ended already
+Begun = tuple[Upstream, Gather | Stream]  # an attempt: ended already, or a stream under way
 
 
 class QuickTurn(msgspec.Struct):

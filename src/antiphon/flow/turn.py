@@ -45,6 +45,7 @@ class Request(Protocol):
 
 R = TypeVar("R", bound=Request)
 
+# In the place of a request that could not be read.
 UNREAD: Final = ChatRequest({}, "", False, 1, False, False, False, False, False)
 
 
@@ -82,7 +83,6 @@ class Turn(msgspec.Struct, Generic[R]):
     headers: Mapping[bytes, bytes]  # the client's own
     began: float
     path: str | None = None  # where it is not chat's
-    is_read: bool = False  # its request was understood
     route: Route | None = None
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     changes: tuple[Change, ...] = ()
@@ -127,7 +127,8 @@ class Turn(msgspec.Struct, Generic[R]):
 
     def entry(self, status: int, now: float, wall: float) -> Entry:
         """What the ledger keeps of it."""
-        request, route, attempts = self.request, self.route, self.attempts
+        request, route, attempts, usage = self.request, self.route, self.attempts, self.usage
+        is_read = request is not UNREAD
         entry = Entry(
             time=wall,
             request_id=self.id,
@@ -135,17 +136,15 @@ class Turn(msgspec.Struct, Generic[R]):
             ms=int((now - self.began) * 10_000) / 10,
             dialect=self.dialect.name,
             key=self.key,
+            model=request.model[:MODEL_SHOWN] if is_read else None,
             route=None if route is None else route.model,
+            upstream=attempts[-1].target.upstream if attempts else None,
             attempts=len(attempts),
+            stream=request.stream if is_read else None,
+            prompt_tokens=None if usage is None else usage.get("prompt_tokens"),
+            completion_tokens=None if usage is None else usage.get("completion_tokens"),
             usage=self.usage_source,
         )
-        if self.is_read:
-            entry.model, entry.stream = request.model[:MODEL_SHOWN], request.stream
-        if attempts:
-            entry.upstream = attempts[-1].target.upstream
-        if self.usage is not None:
-            entry.prompt_tokens = self.usage.get("prompt_tokens")
-            entry.completion_tokens = self.usage.get("completion_tokens")
         if self.path is not None:
             entry.path = self.path
         if self.first:

@@ -97,10 +97,7 @@ class ChatEndpoint:
         request = turn.request
         body = None if turn.wants_receipt else fast_body(request, upstream, attempt.model)
         if body is not None:
-            receiver = self._receiver(turn, gateway, upstream, attempt, ready, 1)
-            turn.client.follow(receiver)
-            send_body(turn, upstream, body, receiver)
-            return receiver
+            return self.open_plain(turn, gateway, upstream, attempt, ready, body)
         document, turn.changes = upstream.prepare(request.document, attempt.model, strict=turn.strict)
         sources = request.n if upstream.lacks_n else 1
         if sources > 1:
@@ -111,6 +108,15 @@ class ChatEndpoint:
         turn.client.follow(receiver)
         for source in range(sources):
             send(turn, upstream, _with_seed(document, source) if source else document, receiver, source)
+        return receiver
+
+    def open_plain(
+        self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready, body: bytes
+    ) -> Receiver:
+        """As `open`, with the body that is sent."""
+        receiver = self._receiver(turn, gateway, upstream, attempt, ready, 1)
+        turn.client.follow(receiver)
+        send_body(turn, upstream, body, receiver)
         return receiver
 
     def _receiver(
