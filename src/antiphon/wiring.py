@@ -15,6 +15,7 @@ from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
+from antiphon.evaluators.client import STARTING
 from antiphon.evaluators.orders import Orders
 from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
@@ -179,15 +180,17 @@ def _health(
         if reason is not None:
             return {"reason": reason}
         named: Document = {}
-        if judge is not None and judge.state is not None:  # without them the gateway answers, and says so in each turn
+        reasons = []
+        if judge is not None and judge.state is not None:
             named["evaluators"] = judge.state
-        if engine is None:
-            return named
-        found = state.read(engine.state)
-        named["engine"] = str(found)
-        if found.status == "ready" or not rests_on_engine:
-            return named
-        return {"reason": f"engine: {found.reason or found.status}", **named}
+            if judge.state == STARTING:  # one that cannot be had is named in each turn instead
+                reasons.append(f"evaluators: {STARTING}")
+        if engine is not None:
+            found = state.read(engine.state)
+            named["engine"] = str(found)
+            if found.status != "ready" and rests_on_engine:
+                reasons.append(f"engine: {found.reason or found.status}")
+        return {"reason": "; ".join(reasons), **named} if reasons else named
 
     return look
 

@@ -36,6 +36,7 @@ from antiphon.evaluators.wire import (
 )
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
 
+STARTING: Final = "starting"
 MOST_WAITING: Final = 1024  # questions
 MOST_BYTES: Final = 64 * 1024 * 1024  # of all that wait
 SHARE: Final = 0.9  # of the time limit after which the process answers with what it has found
@@ -81,7 +82,7 @@ class Waiting:
 
 class EvaluatorClient(asyncio.Protocol):
     def __init__(self, path: str, seconds: float, log: Log) -> None:
-        self.state = "starting"  # "ready", or what could not be loaded
+        self.state = STARTING  # "ready", or what could not be loaded
         self._path = path
         self._seconds = max(TICK, seconds - TICK)  # less the tick: a limit is kept
         self._log = log
@@ -327,7 +328,7 @@ class EvaluatorClient(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._early_parts = frozenset()
-        self.state = "starting"
+        self.state = STARTING
         self._fail_all()
         self._again()
 

@@ -173,6 +173,7 @@ class PolicySettings:
     stream: str | None = None
     on_failure: str | None = None
     block_status: int | None = None
+    override: bool = False  # of a route: its words count, however strict the key's and the server's are
 
 
 @dataclass(frozen=True, slots=True)

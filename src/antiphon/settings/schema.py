@@ -205,7 +205,11 @@ SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
 
 ROUTE = Table(
     model.RouteSettings,
-    {"model": NAME, "targets": Rows(TARGET, "upstream", least=1), "safety": Table(model.PolicySettings, POLICY)},
+    {
+        "model": NAME,
+        "targets": Rows(TARGET, "upstream", least=1),
+        "safety": Table(model.PolicySettings, {**POLICY, "override": SWITCH}),
+    },
     required=("model", "targets"),
 )
 
