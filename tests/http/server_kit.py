@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import uvloop
 
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def echo(exchange: Exchange) -> None:
     exchange.respond(200, TEXT, b"%b %b %b" % (request.method, request.path, request.body))
 
 
-def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+def render_fault(status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
     path = request.path if request is not None else b"-"
     return TEXT, b"fault %d %b %b" % (status, path, reason.encode())
 
