@@ -58,7 +58,6 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
-            incoming.path,
         )
         endpoint = ENDPOINTS[incoming.endpoint]
         try:

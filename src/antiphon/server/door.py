@@ -15,6 +15,7 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming
 from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
@@ -83,14 +84,15 @@ class Door:
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
 
-    def render_fault(self, status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+    def render_fault(self, status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
         """A fault of HTTP itself, before there is a request to handle."""
         request_id = "req_" + self._gateway.entropy(16).hex()
         if status in (500, 503):
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), error=reason))
+        asked = None if request is None else (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), remote, asked, error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
@@ -118,9 +120,7 @@ class Door:
             request.body,
             exchange.received,
         )
-        if place.endpoint is not Endpoint.CHAT:
-            incoming.path = request.path.decode("latin-1")
-        elif request.query and dialect.name == "skytells":
+        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         self._turns.begin(incoming)
 
@@ -178,9 +178,8 @@ class Door:
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
         exchange.respond(status, headers, body)
-        wall, method, path = self._gateway.wall(), request.method, request.path
-        entry = other_entry(request_id, status, wall, ms=spent, method=method, path=path, error=error)
-        self._gateway.ledger.post(entry)
+        wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
