@@ -1,5 +1,5 @@
-"""Accepts connections where something that may fail comes before HTTP and is then logged: a PROXY header, or a handshake
-with client certificates. On all other listeners the loop accepts.
+"""Accepts connections where something that may fail comes before HTTP, and is then logged: a PROXY header, or a
+handshake with client certificates. On all other listeners the loop accepts.
 """
 
 from __future__ import annotations
