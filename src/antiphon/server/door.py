@@ -39,6 +39,7 @@ class DoorOptions:
     strict: bool
     models: tuple[Document, ...]
     silence: float  # seconds of silence before a keep-alive comment (decision 15)
+    receipts: bool = True  # clients may ask for them
 
 
 class Door:
@@ -114,7 +115,7 @@ class Door:
             dialect,
             ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock),
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
-            b"x-antiphon-receipt" in headers and _wants_receipt(request),
+            b"x-antiphon-receipt" in headers and self._gives_receipt(request, key),
             None if key is None else key.name,
             headers,
             request.body,
@@ -167,7 +168,8 @@ class Door:
             assert place is not None
             headers += b"allow: %b\r\n" % place.endpoint.method
         body = dialect.write_error(error, request_id)
-        if _wants_receipt(exchange.request):
+        key = self._keys.find(exchange.request.headers, dialect=dialect.name)
+        if self._gives_receipt(exchange.request, key):
             body["antiphon"] = empty_receipt(request_id, dialect)
         self._send(exchange, request_id, error.status, headers, encode(body), error.code or error.type)
 
@@ -181,15 +183,16 @@ class Door:
         wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
         self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
 
+    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+        """It was asked for, and may be: a receipt names upstreams."""
+        allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
+        return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
+
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
-
-
-def _wants_receipt(request: Request) -> bool:
-    return request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
 
 def _streams_by_query(query: bytes) -> bool:
