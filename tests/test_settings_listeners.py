@@ -1,4 +1,4 @@
-"""Settings of the listener: trusted proxies, the PROXY protocol, client certificates, a unix socket's access, receipts."""
+"""Settings of the listener: trusted proxies, PROXY protocol, client certificates, a unix socket's access, receipts."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 import ssl
 import struct
@@ -270,3 +272,30 @@ def test_a_drain_serves_who_has_connected() -> None:
         client.close()
         waiting.close()
         done()
+
+
+def test_a_full_descriptor_table_is_noted_and_outlived() -> None:
+    with running(proxy_protocol=True) as run, closing(Client(socket.socket())) as client:
+        fill: list[int] = []
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (client.sock.fileno() + 1, hard))
+            fill = take_descriptors()
+            client.sock.connect(("127.0.0.1", run.port))
+            client.send(LINE + get())
+            assert run.next_note() == "connections cannot be accepted: Too many open files"
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            for each in fill:
+                os.close(each)
+        assert client.answer().status == 200
+        assert run.notes.empty()  # one failure, one note: it did not spin
+
+
+def take_descriptors() -> list[int]:
+    taken = []
+    while True:
+        try:
+            taken.append(os.dup(0))
+        except OSError:
+            return taken
