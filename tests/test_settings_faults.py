@@ -73,7 +73,7 @@ SERVER_FAULTS = [
         'cors = ["https://a.example/"]',
         "'cors[0]' must hold '*' or origins such as 'https://app.example', without a path, not 'https://a.example/'",
     ),
-    ('tls = "cert.pem"', "'tls' must be a table with cert, key, not a string"),
+    ('tls = "cert.pem"', "'tls' must be a table with cert, key, client_ca, client_auth, not a string"),
     ("access_log = false", "'access_log' must be '-', 'off' or the path of a file, not a boolean"),
     ('maritaca_object = "x"', "'maritaca_object' must be one of chat_completion, chat.completion, not 'x'"),
 ]

@@ -64,7 +64,8 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
         _say(f"WARNING: {warning}")
     raise_descriptor_limit()
     try:
-        sockets = open_sockets(settings.server.listen, settings.server.workers)
+        server = settings.server
+        sockets = open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
     except OSError as error:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
         return 1

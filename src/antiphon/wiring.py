@@ -21,7 +21,9 @@ from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
 from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
+from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
@@ -118,7 +120,15 @@ async def build(
         log.error("a connection failed by our own fault", error)
 
     return Worker(
-        server=Server(door.handle, _limits(server), door.render_fault, crashed),
+        server=Server(
+            door.handle,
+            _limits(server),
+            door.render_fault,
+            crashed,
+            trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
+            proxy_protocol=server.proxy_protocol,
+            note=log.error,
+        ),
         door=door,
         upstreams=tuple(upstreams.values()),
         scripted=tuple(scripted.values()),
@@ -148,12 +158,10 @@ def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | N
 
 
 def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
-    if server.tls is None:
+    tls = server.tls
+    if tls is None:
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(server.tls.cert, server.tls.key)
-    context.set_alpn_protocols(["http/1.1"])
-    return context
+    return server_context(tls.cert, tls.key, tls.client_ca, required=tls.client_auth != "optional")
 
 
 def _judge(
@@ -243,7 +251,10 @@ def _routes(settings: Settings) -> list[Route]:
 
 
 def _keys(settings: Settings) -> KeyRing:
-    keys = [Key(key.name, digest(key.secret.reveal().encode()), key.dialect, key.strict) for key in settings.keys]
+    keys = [
+        Key(key.name, digest(key.secret.reveal().encode()), key.dialect, key.strict, key.receipts)
+        for key in settings.keys
+    ]
     return KeyRing(keys, required=settings.server.auth)
 
 
@@ -265,4 +276,4 @@ def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOption
     ]
     server = settings.server
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(server.dialect, server.strict, tuple(models), silence)
+    return DoorOptions(server.dialect, server.strict, tuple(models), silence, server.receipts)

@@ -15,6 +15,8 @@ from typing import TypeVar
 
 import uvloop
 
+from antiphon.http.forwarded import TrustedProxies
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 
 T = TypeVar("T")
@@ -41,7 +43,7 @@ def echo(exchange: Exchange) -> None:
     exchange.respond(200, TEXT, b"%b %b %b" % (request.method, request.path, request.body))
 
 
-def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+def render_fault(status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
     path = request.path if request is not None else b"-"
     return TEXT, b"fault %d %b %b" % (status, path, reason.encode())
 
@@ -129,10 +131,26 @@ class Client:
 class Running:
     """A started server. Handlers run on its thread; `on_loop` runs something there and waits for it."""
 
-    def __init__(self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        handler: Callable[[Exchange], None],
+        limits: Limits,
+        context: ssl.SSLContext | None,
+        trusted: TrustedProxies | None = None,
+        proxy_protocol: bool = False,
+    ) -> None:
         self.errors: list[BaseException] = []
+        self.notes: queue.Queue[str] = queue.Queue()
         self.exchanges: queue.Queue[Exchange] = queue.Queue()
-        self.server = Server(self._handle, limits, render_fault, self.errors.append)
+        self.server = Server(
+            self._handle,
+            limits,
+            render_fault,
+            self.errors.append,
+            trusted=trusted,
+            proxy_protocol=proxy_protocol,
+            note=self.notes.put,
+        )
         self.port = 0
         self._handler = handler
         self._context = context
@@ -194,6 +212,9 @@ class Running:
         future = asyncio.run_coroutine_threadsafe(self.server.drain(seconds), self.loop)
         return lambda: future.result(DEADLINE)
 
+    def next_note(self) -> str:
+        return self.notes.get(timeout=DEADLINE)
+
     def next_exchange(self) -> Exchange:
         return self.exchanges.get(timeout=DEADLINE)
 
@@ -220,9 +241,14 @@ class Running:
 
 @contextmanager
 def running(
-    handler: Callable[[Exchange], None] = echo, limits: Limits | None = None, context: ssl.SSLContext | None = None
+    handler: Callable[[Exchange], None] = echo,
+    limits: Limits | None = None,
+    context: ssl.SSLContext | None = None,
+    *,
+    trusted: TrustedProxies | None = None,
+    proxy_protocol: bool = False,
 ) -> Iterator[Running]:
-    run = Running(handler, limits or Limits(), context)
+    run = Running(handler, limits or Limits(), context, trusted, proxy_protocol)
     try:
         yield run
     finally:

@@ -491,7 +491,7 @@ async def test_jailbreaks(start: Start, word: str, detected: bool | None, blocke
         assert results.get("jailbreak", {}).get("detected") == detected
 
 
-async def test_the_route_over_the_key_over_the_server(start: Start) -> None:
+async def test_of_server_key_and_route_the_strictest_counts(start: Start) -> None:
     more = """
 safety = { preset = "minimal" }
 [[key]]
@@ -501,6 +501,10 @@ safety = { preset = "strict" }
 [[route]]
 model = "other"
 targets = [{ upstream = "up" }]
+[[route]]
+model = "free"
+targets = [{ upstream = "up" }]
+safety = { mode = "annotate", override = true }
 [safety]
 preset = "annotate_only"
 """
@@ -512,7 +516,8 @@ preset = "annotate_only"
     )
     key = {"authorization": "Bearer sk-tight"}
     assert (await running.post(model="m", messages=ASK)).status == 200  # minimal
-    assert (await running.post(model="m", messages=ASK, headers=key)).status == 200  # the route's, too
+    assert (await running.post(model="m", messages=ASK, headers=key)).status == 400  # the key's is stricter
+    assert (await running.post(model="free", messages=ASK, headers=key)).status == 200  # the route has the last word
     assert (await running.post(model="other", messages=ASK)).status == 200  # the server's: annotates only
     assert (await running.post(model="other", messages=ASK, headers=key)).status == 400
 

@@ -26,6 +26,7 @@ from antiphon.engine.pulse import beat
 from antiphon.engine.reply import JSON, encode, fail, reply_to
 from antiphon.engine.starter import Starter
 from antiphon.errors import AntiphonError, AuthError, RequestError
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 from antiphon.log import put
 
@@ -64,7 +65,7 @@ async def _serve(options: EngineOptions, listener: socket.socket, told: int, lif
     await server.drain(0.0)
 
 
-def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+def render_fault(status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
     return JSON, encode({"error": {"message": reason, "type": "invalid_request_error", "param": None, "code": None}})
 
 

@@ -65,7 +65,6 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
-            incoming.path,
         )
         if error is not None:
             self._end(turn, _fail(turn, error))

@@ -12,15 +12,19 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
+from antiphon.http.acceptor import BACKLOG, Acceptor, accept_all
+from antiphon.http.forwarded import TrustedProxies
+from antiphon.http.proxy_protocol import ProxyHeaderError, receive_header
+from antiphon.http.remote import Remote, bare_address
 from antiphon.http.request import Refusal, Request
 from antiphon.http.server_connection import ServerConnection
 from antiphon.http.server_exchange import Exchange
 from antiphon.http.server_limits import Limits
+from antiphon.http.tls import asks_certificates, why_closed
 
 __all__ = ["Exchange", "Limits", "Request", "Server"]
 
 TICK: Final = 0.25
-BACKLOG: Final = 2048
 # Connections beyond the limit are read far enough to be told so; beyond this many of them, they are just closed.
 SPARE_CONNECTIONS: Final = 64
 LAST_WORDS: Final = 0.1  # seconds for a refusal to leave before its connection is cut
@@ -32,16 +36,26 @@ class Server:
         self,
         handler: Callable[[Exchange], None],
         limits: Limits,
-        render_fault: Callable[[int, str, Request | None], tuple[bytes, bytes]],
+        render_fault: Callable[[int, str, Request | None, Remote], tuple[bytes, bytes]],
         log: Callable[[BaseException], None] | None = None,
+        *,
+        trusted: TrustedProxies | None = None,
+        proxy_protocol: bool = False,
+        note: Callable[[str], None] | None = None,
     ) -> None:
+        """`trusted`: whose X-Forwarded-For is believed; `proxy_protocol`: every connection begins with its header;
+        `note`: takes a sentence about a connection that was closed before its first request."""
         self.handler = handler
         self.limits = limits
+        self.trusted = trusted or TrustedProxies()
         self.keepalive = limits.keepalive
         self.log = log or self._report
         self.draining = False
         self.now = 0.0  # the loop's time at the last tick: exact enough for idle connections, and free
         self._render_fault = render_fault
+        self._proxy_protocol = proxy_protocol
+        self._note = note
+        self._acceptors: list[Acceptor] = []
         self._loop: asyncio.AbstractEventLoop
         self.clock: Callable[[], float]
         self.soon: Callable[[Callable[[], None]], object]
@@ -66,7 +80,11 @@ class Server:
         self.soon = loop.call_soon
         self._ssl = ssl_context
         self._empty.set()
+        accepts_itself = self._proxy_protocol or asks_certificates(ssl_context)
         for sock in sockets:
+            if accepts_itself:
+                self._acceptors.append(Acceptor(loop, sock, self._adopt, self._room, self._say))
+                continue
             sock.setblocking(False)
             listener = await self._loop.create_server(
                 self._accept,
@@ -82,6 +100,7 @@ class Server:
         end = self._loop.time() + seconds
         self.draining = True
         arrivals = [self._loop.create_task(self._adopt(sock)) for sock in self._close_listeners()]
+        arrivals += [task for acceptor in self._acceptors for task in acceptor.opening]
         if arrivals:
             await asyncio.wait(arrivals, timeout=seconds)
         await asyncio.sleep(0)  # let the loop read what has already arrived
@@ -127,10 +146,10 @@ class Server:
         except Exception as error:
             self.log(error)
 
-    def render(self, refusal: Refusal, request: Request | None) -> tuple[bytes, bytes]:
+    def render(self, refusal: Refusal, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
         """Header lines and body of a fault's answer."""
         try:
-            headers, body = self._render_fault(refusal.status, refusal.reason, request)
+            headers, body = self._render_fault(refusal.status, refusal.reason, request, remote)
         except Exception as error:
             self.log(error)
             headers, body = b"content-type: text/plain\r\n", refusal.reason.encode()
@@ -162,29 +181,40 @@ class Server:
             accepted += accept_all(sock)
             listener.close()
         self._listeners.clear()
+        for acceptor in self._acceptors:
+            accepted += acceptor.close()
         return accepted
 
     async def _adopt(self, sock: socket.socket) -> None:
+        """Serves a connection that was accepted: its PROXY header first, then TLS, then HTTP."""
+        address = "an unknown address"
         try:
+            address = bare_address(sock.getpeername())
+            declared = await receive_header(sock, self.limits.header_timeout) if self._proxy_protocol else None
             await self._loop.connect_accepted_socket(
-                self._accept, sock, ssl=self._ssl, ssl_handshake_timeout=self._handshake_timeout()
+                lambda: ServerConnection(self, declared),
+                sock,
+                ssl=self._ssl,
+                ssl_handshake_timeout=self._handshake_timeout(),
             )
-        except OSError:  # gone meanwhile, or no TLS
+        except (ProxyHeaderError, ssl.SSLError) as error:
+            self._say(f"a connection from {address} was closed: {why_closed(error)}")
             sock.close()
+        except OSError:  # gone meanwhile
+            sock.close()
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+
+    def _room(self) -> int:
+        return self.limits.max_connections + SPARE_CONNECTIONS - len(self._connections)
+
+    def _say(self, sentence: str) -> None:
+        if self._note is not None:
+            self._note(sentence)
 
     async def _emptied(self, seconds: float) -> None:
         try:
             await asyncio.wait_for(self._empty.wait(), max(seconds, 0.0))
         except TimeoutError:
             pass
-
-
-def accept_all(sock: socket.socket) -> list[socket.socket]:
-    accepted: list[socket.socket] = []
-    while True:
-        try:
-            client, _ = sock.accept()
-        except OSError:  # nothing is waiting, or the socket is closed
-            return accepted
-        client.setblocking(False)
-        accepted.append(client)

@@ -14,6 +14,7 @@ from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
+from antiphon.http.remote import Remote, remote_of
 from antiphon.http.request import Refusal, Request
 from antiphon.http.server_exchange import CLOSE, Exchange, status_line
 from antiphon.http.server_reader import RequestReader
@@ -61,6 +62,7 @@ BODY: Final = Wait.BODY
 
 class ServerConnection(asyncio.Protocol):
     __slots__ = (
+        "_declared",
         "_exchange",
         "_held",
         "_mode",
@@ -74,14 +76,18 @@ class ServerConnection(asyncio.Protocol):
         "_wait",
         "deadline",
         "peer",
+        "remote",
         "served",
         "server",
         "stall",
         "transport",
     )
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, declared: str | None = None) -> None:
+        """`declared`: the client's address as a PROXY header says."""
         self.server = server
+        self._declared = declared
+        self.remote: Remote = None  # type: ignore[assignment]  # until connection_made
         self.transport: asyncio.Transport = None  # type: ignore[assignment]  # until connection_made
         self._reader = RequestReader(server.limits, self._on_request, self._on_expect)
         self._mode = OPEN
@@ -113,6 +119,7 @@ class ServerConnection(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by class
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
         self.peer = peer_name(transport.get_extra_info("peername"))
+        self.remote = remote_of(transport, self._declared, self.server.trusted)
         self.deadline = self.server.clock() + self.server.limits.header_timeout
         refusal = self.server.admit(self)
         if refusal is not None:
@@ -263,7 +270,7 @@ class ServerConnection(asyncio.Protocol):
             exchange.abort()
         else:
             refusal = Refusal(500, "The server had an error while processing your request.")
-            exchange.respond(500, *self.server.render(refusal, exchange.request))
+            exchange.respond(500, *self.server.render(refusal, exchange.request, self.remote))
 
     def release(self, keep: bool) -> None:
         """The running exchange is finished."""
@@ -315,7 +322,7 @@ class ServerConnection(asyncio.Protocol):
 
     def _answer_refusal(self, refusal: Refusal, request: Request | None) -> None:
         self._refusal = None
-        headers, body = self.server.render(refusal, request)
+        headers, body = self.server.render(refusal, request, self.remote)
         shown = b"" if request is not None and request.method == b"HEAD" else body
         head = b"%b%bcontent-length: %d\r\n%b" % (status_line(refusal.status), headers, len(body), CLOSE)
         self.transport.write(head + shown)
@@ -366,7 +373,7 @@ class ServerConnection(asyncio.Protocol):
             return
         lost = exchange.on_lost
         refusal = Refusal(503, "The server is shutting down.")
-        exchange.respond(503, *self.server.render(refusal, exchange.request))
+        exchange.respond(503, *self.server.render(refusal, exchange.request, self.remote))
         if lost is not None:
             self.server.call(lost)
 

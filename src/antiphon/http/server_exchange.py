@@ -36,6 +36,7 @@ class Exchange:
         "on_pause",
         "on_resume",
         "received",
+        "remote",
         "request",
         "sent",
         "status",
@@ -43,6 +44,7 @@ class Exchange:
 
     def __init__(self, connection: ServerConnection, request: Request, received: float) -> None:
         self._connection = connection
+        self.remote = connection.remote
         self.request = request
         self.received = received  # loop time at which the request was complete
         self.status = 0  # until answered

@@ -15,6 +15,7 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming
 from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
 from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
@@ -38,6 +39,7 @@ class DoorOptions:
     strict: bool
     models: tuple[Document, ...]
     silence: float  # seconds of silence before a keep-alive comment (decision 15)
+    receipts: bool = True  # clients may ask for them
 
 
 class Door:
@@ -83,14 +85,15 @@ class Door:
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
 
-    def render_fault(self, status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+    def render_fault(self, status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
         """A fault of HTTP itself, before there is a request to handle."""
         request_id = "req_" + self._gateway.entropy(16).hex()
         if status in (500, 503):
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), error=reason))
+        asked = None if request is None else (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), remote, asked, error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
@@ -112,15 +115,13 @@ class Door:
             dialect,
             ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock),
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
-            b"x-antiphon-receipt" in headers and _wants_receipt(request),
+            b"x-antiphon-receipt" in headers and self._gives_receipt(request, key),
             None if key is None else key.name,
             headers,
             request.body,
             exchange.received,
         )
-        if place.endpoint is not Endpoint.CHAT:
-            incoming.path = request.path.decode("latin-1")
-        elif request.query and dialect.name == "skytells":
+        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         self._turns.begin(incoming)
 
@@ -167,7 +168,8 @@ class Door:
             assert place is not None
             headers += b"allow: %b\r\n" % place.endpoint.method
         body = dialect.write_error(error, request_id)
-        if _wants_receipt(exchange.request):
+        key = self._keys.find(exchange.request.headers, dialect=dialect.name)
+        if self._gives_receipt(exchange.request, key):
             body["antiphon"] = empty_receipt(request_id, dialect)
         self._send(exchange, request_id, error.status, headers, encode(body), error.code or error.type)
 
@@ -178,19 +180,19 @@ class Door:
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
         exchange.respond(status, headers, body)
-        wall, method, path = self._gateway.wall(), request.method, request.path
-        entry = other_entry(request_id, status, wall, ms=spent, method=method, path=path, error=error)
-        self._gateway.ledger.post(entry)
+        wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
+
+    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+        """It was asked for, and may be: a receipt names upstreams."""
+        allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
+        return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
-
-
-def _wants_receipt(request: Request) -> bool:
-    return request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
 
 def _streams_by_query(query: bytes) -> bool:

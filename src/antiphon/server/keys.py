@@ -22,6 +22,7 @@ class Key:
     digest: bytes
     dialect: str | None
     strict: bool | None
+    receipts: bool | None = None
 
 
 def digest(secret: bytes) -> bytes:

@@ -40,6 +40,8 @@ class Address:
 class TlsSettings:
     cert: str
     key: str
+    client_ca: str | None = None
+    client_auth: str | None = None  # `required` or `optional`; None: required where there is a client_ca
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,12 @@ class ServerSettings:
     max_body: int = 20 * 1024 * 1024
     max_connections: int = 10_000
     tls: TlsSettings | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    forwarded_header: str | None = None  # None: x-forwarded-for, or forwarded where there is none
+    proxy_protocol: bool = False
+    socket_mode: int | None = None  # None: as the umask has it
+    socket_group: int | None = None  # its number
+    receipts: bool = True
     drain: float = 30.0
     keepalive: float = 15.0
     header_timeout: float = 10.0
@@ -109,6 +117,7 @@ class KeySettings:
     secret: Secret
     dialect: str | None = None
     strict: bool | None = None
+    receipts: bool | None = None
     safety: PolicySettings | None = None
 
 

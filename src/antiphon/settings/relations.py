@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import Suggestions
-from antiphon.settings.model import EvaluatorSettings, Settings, UpstreamSettings
+from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
 from antiphon.settings.walk import Document, Faults, Places, rows
 
 
@@ -105,6 +105,7 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
             "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
         )
+    yield from _listener_warnings(server)
     used = {target.upstream for route in settings.routes for target in route.targets}
     for upstream in settings.upstreams:
         if upstream.name not in used:
@@ -114,6 +115,16 @@ def _warnings(settings: Settings) -> Iterator[str]:
     for row in settings.safety.evaluators:
         if _sends_in_clear(row):
             yield f'[[safety.evaluator]] "{printable(row.name)}" sends its credential unencrypted: its url is http://.'
+
+
+def _listener_warnings(server: ServerSettings) -> Iterator[str]:
+    if server.listen.unix is None and (server.socket_mode is not None or server.socket_group is not None):
+        yield f"socket_mode and socket_group do nothing: {server.listen} is no unix socket."
+    for network in server.trusted_proxies:
+        if network.endswith("/0"):
+            yield f"trusted_proxies holds {network}: every client may claim to have any address."
+    if server.forwarded_header is not None and not server.trusted_proxies:
+        yield "forwarded_header does nothing: there are no trusted_proxies."
 
 
 def _sends_in_clear(row: UpstreamSettings | EvaluatorSettings) -> bool:

@@ -26,7 +26,8 @@ from antiphon.settings.kinds import (
     switch_or,
     whole,
 )
-from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL, check_tls
+from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
+from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,12 @@ DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
 MODE = one_of("filter", "annotate")
 THRESHOLD = one_of("low", "medium", "high", "off")
 
-TLS = Table(model.TlsSettings, {"cert": FILE, "key": FILE}, required=("cert", "key"), check=check_tls)
+TLS = Table(
+    model.TlsSettings,
+    {"cert": FILE, "key": FILE, "client_ca": AUTHORITIES, "client_auth": one_of("required", "optional")},
+    required=("cert", "key"),
+    check=check_tls,
+)
 
 SERVER = Table(
     model.ServerSettings,
@@ -75,6 +81,12 @@ SERVER = Table(
         "max_body": whole(1),
         "max_connections": whole(1),
         "tls": TLS,
+        "trusted_proxies": Many(NETWORK),
+        "forwarded_header": one_of("x-forwarded-for", "forwarded"),
+        "proxy_protocol": SWITCH,
+        "socket_mode": FILE_MODE,
+        "socket_group": GROUP,
+        "receipts": SWITCH,
         "drain": seconds(zero=True),
         "keepalive": seconds(),
         "header_timeout": seconds(),
@@ -220,6 +232,7 @@ KEY = Table(
         "secret": SECRET,
         "dialect": DIALECT,
         "strict": SWITCH,
+        "receipts": SWITCH,
         "safety": Table(model.PolicySettings, POLICY),
     },
     required=("name", "secret"),

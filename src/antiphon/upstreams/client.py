@@ -87,7 +87,7 @@ class HttpUpstream:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
         lines = self._headers
         for name in self._forward:
-            if name in headers:
+            if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
 
@@ -104,6 +104,11 @@ class HttpUpstream:
         if source and name == b"idempotency-key":
             value += b"-%d" % source
         return b"%b: %b\r\n" % (name, value)
+
+
+def connection_options(headers: Mapping[bytes, bytes]) -> set[bytes]:
+    """The headers that are meant for the client's own connection and end here (RFC 9110 §7.6.1)."""
+    return {option.strip().lower() for option in headers[b"connection"].split(b",")}
 
 
 class Answer:
