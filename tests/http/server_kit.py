@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvloop
 
@@ -129,10 +129,12 @@ class Client:
 class Running:
     """A started server. Handlers run on its thread; `on_loop` runs something there and waits for it."""
 
-    def __init__(self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None, **options: Any
+    ) -> None:
         self.errors: list[BaseException] = []
         self.exchanges: queue.Queue[Exchange] = queue.Queue()
-        self.server = Server(self._handle, limits, render_fault, self.errors.append)
+        self.server = Server(self._handle, limits, render_fault, self.errors.append, **options)
         self.port = 0
         self._handler = handler
         self._context = context
@@ -220,9 +222,12 @@ class Running:
 
 @contextmanager
 def running(
-    handler: Callable[[Exchange], None] = echo, limits: Limits | None = None, context: ssl.SSLContext | None = None
+    handler: Callable[[Exchange], None] = echo,
+    limits: Limits | None = None,
+    context: ssl.SSLContext | None = None,
+    **options: Any,
 ) -> Iterator[Running]:
-    run = Running(handler, limits or Limits(), context)
+    run = Running(handler, limits or Limits(), context, **options)
     try:
         yield run
     finally:

@@ -32,6 +32,7 @@ class Exchange:
         "_mute",
         "_transport",
         "closed",
+        "on_end",
         "on_lost",
         "on_pause",
         "on_resume",
@@ -49,6 +50,7 @@ class Exchange:
         self.sent = 0  # bytes of the body
         self.closed = False
         self._chunking = False  # started, not closed, and the body goes out in chunks
+        self.on_end: Callable[[], None] | None = None  # called once, whatever the end is
         self.on_lost: Callable[[], None] | None = None
         self.on_pause: Callable[[], None] | None = None
         self.on_resume: Callable[[], None] | None = None

@@ -51,12 +51,19 @@ class ServerSettings:
     auth: bool = False
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
+    max_body_memory: int | None = None  # None: 256 MiB, or max_body where that is more
     max_connections: int = 10_000
+    max_client_connections: int = 0  # 0: no limit
+    max_client_requests: int = 0
+    max_key_requests: int = 0
     tls: TlsSettings | None = None
     drain: float = 30.0
+    lame_duck: float = 2.0
     keepalive: float = 15.0
     header_timeout: float = 10.0
     body_timeout: float = 30.0
+    min_body_rate: int = 1024
+    request_timeout: float = 300.0
     write_timeout: float = 30.0
     keepalive_comment: float | None = None  # None: as keepalive
     cors: tuple[str, ...] = ()
@@ -109,6 +116,7 @@ class KeySettings:
     secret: Secret
     dialect: str | None = None
     strict: bool | None = None
+    max_requests: int | None = None  # None: as the server's max_key_requests says
     safety: PolicySettings | None = None
 
 
