@@ -48,7 +48,8 @@ class Server:
         self.limits = limits
         self.keepalive = limits.keepalive
         self.log = log or self._report
-        self.draining = False
+        self.draining = False  # every answer ends its connection
+        self._is_ending = False  # and nobody listens any more
         self.now = 0.0  # the loop's time at the last tick: exact enough for idle connections, and free
         self._render_fault = render_fault
         self._loop: asyncio.AbstractEventLoop
@@ -96,7 +97,7 @@ class Server:
     async def drain(self, seconds: float) -> None:
         """Answer what is here, then end: nobody who has connected is reset, running answers get `seconds` to finish."""
         end = self._loop.time() + seconds
-        self.draining = True
+        self.draining = self._is_ending = True
         arrivals = [self._loop.create_task(self._adopt(sock)) for sock in self._close_listeners()]
         if arrivals:
             await asyncio.wait(arrivals, timeout=seconds)
@@ -122,7 +123,7 @@ class Server:
         self._empty.clear()
         if self._timer is None:
             self._tick()
-        if self.draining:
+        if self._is_ending:
             connection.drain(FIRST_REQUEST_GRACE)
         return self._crowd.admit(connection, self._connections, self._loop.time())
 
