@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from antiphon.http.request import Refusal, Request
 from antiphon.http.server_budget import SPENT
 from antiphon.http.server_exchange import CLOSE, Exchange, status_line
+from antiphon.http.server_limits import LINGER_BYTES, LINGER_SECONDS, LINGER_WHILE_DRAINING, BodyPace
 from antiphon.http.server_modes import BODY, CLOSED, ENDED, HEAD, IDLE, LINGERING, OPEN
 from antiphon.http.server_reader import RequestReader
 from antiphon.http.server_rules import refusal_for_fault
@@ -26,23 +27,16 @@ HIGH_WATER: Final = 64 * 1024
 # The parser cannot be stopped inside a piece, so a piece is what bounds how many requests it may find at once.
 PIECE: Final = 8 * 1024
 QUEUED_BYTES: Final = 256 * 1024  # bodies read ahead; beyond that reading pauses
-# A client that is still sending when it is refused would get a reset instead of the answer if we just closed: so we
-# close our side only, and throw away what comes, for a while (RFC 9112 §9.6).
-LINGER_SECONDS: Final = 5.0
-LINGER_WHILE_DRAINING: Final = 0.5
-LINGER_BYTES: Final = 64 * 1024 * 1024
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 class ServerConnection(asyncio.Protocol):
     __slots__ = (
-        "_arrived",
-        "_began",
-        "_body_began",
         "_exchange",
         "_held",
         "_mode",
         "_owes_continue",
+        "_pace",
         "_queue",
         "_queued",
         "_reader",
@@ -72,8 +66,7 @@ class ServerConnection(asyncio.Protocol):
         self._owes_continue = False
         self._spare = LINGER_BYTES  # how much input may still be thrown away
         self._unsent = 0  # what waited to be written when that was last looked at
-        self._began = self._body_began = 0.0  # when the present request did
-        self._arrived = 0  # bytes of its body, as sent
+        self._pace = BodyPace(server.limits)
         self.deadline = inf
         self.stall = inf  # when writing has been paused for too long
         self.served = False  # a first request has been read
@@ -167,8 +160,8 @@ class ServerConnection(asyncio.Protocol):
             if self._mode is not OPEN:
                 self._discard(len(view) - start)
                 return
-            if self._held is None and self._reader.inflater is not None and not self._may_inflate():
-                self._pause_reading()
+            if self._reader.inflater is not None and self._held is None:
+                self._take_turn()
             if self._held is not None:
                 self._hold(view[start:])
                 return
@@ -176,29 +169,24 @@ class ServerConnection(asyncio.Protocol):
             self._feed(view[start:end])
             start = end
 
-    def _may_inflate(self) -> bool:
-        return self.server.inflating.may_go_on(self._make_room)
+    def _take_turn(self) -> None:
+        if not self.server.inflating.may_go_on(self._make_room):
+            self._pause_reading()
 
     def _await_rest(self, size: int) -> None:
         """Part of a request is here. Its head must be complete in time; its body must make progress."""
         now = self.server.clock()
-        limits = self.server.limits
         if self._wait is IDLE:
-            self._began = now
-        if self._reader.request is None:
-            if self._wait is not HEAD:
-                self._wait = HEAD
-                self.deadline = now + limits.header_timeout
-            return
-        if self._wait is not BODY:
-            self._wait = BODY
-            self._body_began = now
-            self._arrived = 0
-        self._arrived += size
-        if self._owes_continue:
-            self.deadline = inf
-        else:
-            self.deadline = limits.body_deadline(self._began, self._body_began, self._arrived, now)
+            self._pace.begin(now)
+        if self._reader.request is not None:
+            if self._wait is not BODY:
+                self._wait = BODY
+                self._pace.begin_body(now)
+            deadline = self._pace.deadline(size, now)
+            self.deadline = inf if self._owes_continue else deadline
+        elif self._wait is not HEAD:
+            self._wait = HEAD
+            self.deadline = now + self.server.limits.header_timeout
 
     def _on_request(self, request: Request) -> None:
         if self._mode is not OPEN:
@@ -329,13 +317,9 @@ class ServerConnection(asyncio.Protocol):
             self.transport.write(CONTINUE)
             self._wait = IDLE  # its time begins now
             self._await_rest(0)
-        elif self._wait is IDLE:
-            self._rest()
-
-    def _rest(self) -> None:
-        if self.server.draining:
+        elif self._wait is IDLE and self.server.draining:
             self._hang_up(linger=self.transport.can_write_eof())
-        else:
+        elif self._wait is IDLE:
             self.deadline = self.server.now + self.server.keepalive
 
     def _refuse(self, refusal: Refusal, request: Request | None = None) -> None:

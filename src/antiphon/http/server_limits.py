@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 MIB = 1024 * 1024
+# A client that is still sending when it is refused would get a reset instead of the answer if we just closed: so we
+# close our side only, and throw away what comes, for a while (RFC 9112 §9.6).
+LINGER_SECONDS: Final = 5.0
+LINGER_WHILE_DRAINING: Final = 0.5
+LINGER_BYTES: Final = 64 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +33,29 @@ class Limits:
     max_pipelined: int = 16  # requests read ahead while one is being answered
     crowded: int | None = None  # connections beyond which idle ones are closed for new ones; None: max_connections
 
-    def body_deadline(self, began: float, body_began: float, arrived: int, now: float) -> float:
-        """When the next bytes of a body must be here: a client may pause, but neither crawl nor go on for ever."""
-        deadline = min(now + self.body_timeout, began + self.request_timeout)
-        if self.min_body_rate:
-            deadline = min(deadline, body_began + self.body_timeout + arrived / self.min_body_rate)
+
+class BodyPace:
+    """How a request arrives that does not come at once."""
+
+    __slots__ = ("_arrived", "_began", "_body_began", "_limits")
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._began = self._body_began = 0.0
+        self._arrived = 0  # bytes of the body, as sent
+
+    def begin(self, now: float) -> None:
+        self._began = now
+
+    def begin_body(self, now: float) -> None:
+        self._body_began = now
+        self._arrived = 0
+
+    def deadline(self, size: int, now: float) -> float:
+        """When the next bytes must be here, after these: a client may pause, but neither crawl nor go on for ever."""
+        self._arrived += size
+        limits = self._limits
+        deadline = min(now + limits.body_timeout, self._began + limits.request_timeout)
+        if limits.min_body_rate:
+            deadline = min(deadline, self._body_began + limits.body_timeout + self._arrived / limits.min_body_rate)
         return deadline
