@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,6 +25,7 @@ from antiphon.http.server import Exchange, Limits, Request
 from antiphon.http.server_inflate import FREE_SIZE, MAX_RATIO, PIECE, Inflater
 from tests.http.server_kit import DEADLINE, Client, Running, chunked, echo, get, later, post, running
 
+CERTS = Path(__file__).parent / "certs"
 MIB = 1024 * 1024
 PACKED = b"Content-Encoding: gzip"
 CHUNKED = b"Transfer-Encoding: chunked"
@@ -70,6 +73,19 @@ def test_a_refused_client_can_go_on_sending_and_read_the_answer() -> None:
         client.send(b"x" * 8_000_000)
         assert client.answer().status == 401
         assert client.ended()
+
+
+def test_a_refused_client_can_go_on_sending_in_tls() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTS / "server_cert.pem", CERTS / "server_key.pem")
+    trust = ssl.create_default_context(cafile=str(CERTS / "server_cert.pem"))
+    with running(answer_without_body, context=context, wants_body=is_open) as run:
+        sock = trust.wrap_socket(socket.create_connection(("127.0.0.1", run.port)), server_hostname="localhost")
+        client = Client(sock)
+        client.send(get(b"/shut", b"Content-Length: 9000000", method=b"POST"))
+        client.send(b"x" * 8_000_000)
+        assert client.answer().status == 401
+        client.close()
 
 
 def test_what_came_before_is_answered_first() -> None:
@@ -177,6 +193,17 @@ def test_a_body_counts_until_its_answer_is_complete() -> None:
         assert run.on_loop(lambda: run.server.bodies.held) == 500
         run.on_loop(second.abort)
         run.wait_for(lambda: run.server.bodies.held == 0)
+
+
+def test_what_is_read_ahead_counts_too() -> None:
+    """A client that sends many requests at once: some wait, and what stands behind them is not parsed yet."""
+    with running(later, Limits(max_pipelined=2)) as run, run.client() as client:
+        requests = post(b"x" * 1000) * 50
+        client.send(requests)
+        run.next_exchange()
+        run.wait_for(lambda: run.server.bodies.held > 20_000)
+        run.draining(0)()
+        assert run.on_loop(lambda: run.server.bodies.held) == 0
 
 
 def test_a_refused_body_is_given_back_before_its_connection_ends() -> None:

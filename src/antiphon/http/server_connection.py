@@ -295,7 +295,7 @@ class ServerConnection(asyncio.Protocol):
         if not keep:
             # More may be on its way than we read, and closing at once could then destroy the answer. In TLS our side
             # cannot be closed alone, and a client may wait for the end of the connection.
-            self._hang_up(linger=self._reader.unread or self.transport.can_write_eof())
+            self._hang_up(linger=self.transport.can_write_eof())
         elif self._queue or self._refusal is not None or self._owes_continue or server.draining:
             server.soon(self._proceed)
         elif self._wait is IDLE:

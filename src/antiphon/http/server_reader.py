@@ -5,7 +5,7 @@ that ends the connection, nothing more is read (`ended`).
 
 Whether a body is wanted is asked at the end of its head: always where it is compressed or announced by Expect, else
 only if the read that brought the head did not bring the body. A request whose body is not wanted is delivered without
-it, as the last one of its connection (`unread`).
+it, as the last one of its connection.
 """
 
 from __future__ import annotations
@@ -76,7 +76,6 @@ class RequestReader:
         "inflater",
         "on_message_begin",
         "request",
-        "unread",
         "vital",
     )
 
@@ -116,7 +115,6 @@ class RequestReader:
         self.barred: Refusal | None = None  # the answer to any request, where this connection is one too many
         self.vital: Container[bytes] = ()  # but for these paths
         self.ended = False
-        self.unread = False
         # Bytes read since the last request ended or, in a body, since its last piece: what bounds heads, trailers,
         # chunk extensions and empty lines alike.
         self.fed = 0
@@ -314,7 +312,6 @@ class RequestReader:
         assert request is not None
         self._stop()
         self.drop()
-        self.unread = True
         self.request = None
         self.fed = 0
         request.keep_alive = False
