@@ -60,6 +60,14 @@ SERVER_FAULTS = [
     ("strict = 1", "'strict' must be true or false, not an integer"),
     ("max_body = 0", "'max_body' must be 1 or more"),
     ('max_body = "20MB"', "'max_body' must be an integer, not a string"),
+    ("max_body_memory = 0", "'max_body_memory' must be 1 or more"),
+    ("max_body_memory = 1000", "'max_body_memory' must be 'max_body' (20971520) or more"),
+    ("max_client_connections = -1", "'max_client_connections' must be 0 or more"),
+    ("max_client_requests = 1.5", "'max_client_requests' must be an integer, not a number"),
+    ('max_key_requests = "10"', "'max_key_requests' must be an integer, not a string"),
+    ("lame_duck = -1", "'lame_duck' must be 0 or more seconds"),
+    ("min_body_rate = true", "'min_body_rate' must be an integer, not a boolean"),
+    ("request_timeout = 0", "'request_timeout' must be more than 0 seconds"),
     ("max_connections = 1979-05-27", "'max_connections' must be an integer, not a date"),
     ("drain = -1", "'drain' must be 0 or more seconds"),
     ("drain = nan", "'drain' must be 0 or more seconds"),
@@ -196,6 +204,12 @@ DOCUMENT_FAULTS = [
     ]),
     ('[server]\nlisten = "127.0.0.1:1"\ncontrol = "127.0.0.1:1"\n', [
         "3: [server]: 'control' must not be the same address as 'listen'"
+    ]),
+    ('[server]\nmax_body = 5000\nmax_body_memory = 4999\n', [
+        "3: [server]: 'max_body_memory' must be 'max_body' (5000) or more"
+    ]),
+    ('[[key]]\nname = "k"\nsecret = "env:SECRET"\nmax_requests = -1\n', [
+        "4: [[key]] \"k\": 'max_requests' must be 0 or more"
     ]),
     ("\n[upstream]\n", ["2: [[upstream]]: must be written [[upstream]], with two brackets"]),
     ("\n[[server]]\n", ["2: [server]: must be written [server], with one bracket"]),

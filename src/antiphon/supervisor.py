@@ -18,6 +18,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Protocol
 
 from antiphon import wiring, worker
@@ -39,6 +40,7 @@ START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
 LEAST_PATIENCE = 30.0  # seconds of silence before the engine's host is taken for hanging
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
+UNLINK_BEFORE = 0.5  # seconds before a lame-duck phase ends at which a unix socket is removed
 TICK = 0.05  # seconds between looks at the engine, while the banner waits for it
 # The evaluators beat twice a second, and load in less than one; a disk that has to wake up takes longer.
 EVALUATORS_SILENT, EVALUATORS_LOADING = 3.0, 30.0
@@ -94,6 +96,7 @@ class Supervisor:
     judged: orders.Orders | None = None  # what the evaluators are told; None: their process does not run
     evaluators: list[Place] = field(default_factory=list)
     draining: bool = False
+    _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
     _pulse: Pulse | None = None  # of the host that runs now
     _evaluator_pulse: Pulse | None = None
@@ -129,7 +132,7 @@ class Supervisor:
         self._born = int(time.time())
         self._life = os.pipe()
         self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
-        drain = self.settings.server.drain + 5.0
+        drain = self.settings.server.lame_duck + self.settings.server.drain + 5.0
         self.workers = [Place("worker", partial(self._become_worker, mine), drain) for mine in self.sockets]
         if self.engine is not None:
             listener = open_sockets(Address("", 0, unix=self.engine.socket), 1)[0][0]
@@ -208,27 +211,40 @@ class Supervisor:
             if self.draining:  # asked twice: at once
                 self._signal(self._places(), signal.SIGKILL)
             else:
-                self._drain()
+                self._drain(at_once=number == signal.SIGINT)
 
     def _signal(self, places: list[Place], number: int) -> None:
         for place in places:
             place.signal(number)
 
-    def _drain(self) -> None:
+    def _drain(self, *, at_once: bool = True) -> None:
+        """`at_once`: without a lame-duck phase; for whoever pressed Ctrl-C, and where nothing has started."""
         self.draining = True
-        remove_socket(self.settings.server.listen)
+        lame_duck = 0.0 if at_once else self.settings.server.lame_duck
+        self._unlink_at = time.monotonic() + lame_duck - UNLINK_BEFORE
+        if at_once:
+            for place in self.workers:
+                place.asks = worker.AT_ONCE
         for mine in self.sockets:  # from here on only the workers hold the sockets
             for sock in mine:
                 sock.close()
 
+    def _unlink(self, now: float) -> None:
+        """Before the workers stop to listen: later, another gateway may have put its own socket there."""
+        if self._unlink_at is not None and now >= self._unlink_at:
+            self._unlink_at = None
+            remove_socket(self.settings.server.listen)
+
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
+        self._unlink(time.monotonic())
         for group in (self.workers, [*self.hosts, *self.evaluators]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
             if living:
                 return False
+        self._unlink(inf)
         return True
 
     def _reap(self) -> None:

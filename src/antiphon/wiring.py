@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -29,6 +30,7 @@ from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
 from antiphon.settings.evaluators import KINDS
 from antiphon.settings.model import ServerSettings, TimeoutSettings, UpstreamSettings
@@ -42,6 +44,8 @@ from antiphon.wiring_evaluators import build_panel
 # A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
 # 30 ms and .8 MB each time.
 Trust = Callable[[str | None], ssl.SSLContext]
+BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
+OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,8 @@ async def build(
             trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
             proxy_protocol=server.proxy_protocol,
             note=log.error,
+            wants_body=door.wants_body,
+            vital=VITAL,
         ),
         door=door,
         upstreams=tuple(upstreams.values()),
@@ -251,22 +257,41 @@ def _routes(settings: Settings) -> list[Route]:
 
 
 def _keys(settings: Settings) -> KeyRing:
+    server = settings.server
     keys = [
-        Key(key.name, digest(key.secret.reveal().encode()), key.dialect, key.strict, key.receipts)
+        Key(
+            key.name,
+            digest(key.secret.reveal().encode()),
+            key.dialect,
+            key.strict,
+            key.receipts,
+            server.max_key_requests if key.max_requests is None else key.max_requests,
+        )
         for key in settings.keys
     ]
-    return KeyRing(keys, required=settings.server.auth)
+    return KeyRing(keys, required=server.auth)
 
 
 def _limits(server: ServerSettings) -> Limits:
+    memory = server.max_body_memory
     return Limits(
         max_body=server.max_body,
+        max_body_memory=max(BODY_MEMORY, server.max_body) if memory is None else memory,
         header_timeout=server.header_timeout,
         body_timeout=server.body_timeout,
+        min_body_rate=server.min_body_rate,
+        request_timeout=server.request_timeout,
         keepalive=server.keepalive,
         write_timeout=server.write_timeout,
         max_connections=server.max_connections,
+        max_client_connections=server.max_client_connections,
+        crowded=min(server.max_connections, _descriptors() // 2),
     )
+
+
+def _descriptors() -> int:
+    """How many there may be. A stream takes two, and some are for us."""
+    return max(2, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OWN_DESCRIPTORS)
 
 
 def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOptions:
@@ -276,4 +301,6 @@ def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOption
     ]
     server = settings.server
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(server.dialect, server.strict, tuple(models), silence, server.receipts)
+    return DoorOptions(
+        server.dialect, server.strict, tuple(models), silence, server.receipts, server.max_client_requests
+    )

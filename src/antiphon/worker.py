@@ -16,6 +16,7 @@ from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.orders import Orders
 from antiphon.settings import Settings
 
+AT_ONCE = signal.SIGUSR2  # asks a worker to drain without a lame-duck phase
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
 
@@ -45,26 +46,40 @@ async def _serve(
     life: int,
 ) -> None:
     loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
+    stopping, hurried = asyncio.Event(), asyncio.Event()
 
     def why_not() -> str | None:
         return "draining" if stopping.is_set() else None
 
+    def stop_at_once() -> None:
+        hurried.set()
+        stopping.set()
+
     worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
-    loop.add_reader(life, stopping.set)
+    loop.add_signal_handler(AT_ONCE, stop_at_once)
+    loop.add_reader(life, stop_at_once)
     _settle_memory()
     os.write(ready, b"1")
     os.close(ready)
     await stopping.wait()
     loop.remove_reader(life)
+    worker.server.leave()
+    await _wait(hurried, settings.server.lame_duck)
     drain = settings.server.drain
     last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.door.give_up)
     await worker.server.drain(drain)
     last_words.cancel()
     await worker.close()
     sys.stdout.flush()
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        pass
 
 
 def _settle_memory() -> None:

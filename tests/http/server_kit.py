@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvloop
 
-from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 
@@ -132,25 +131,12 @@ class Running:
     """A started server. Handlers run on its thread; `on_loop` runs something there and waits for it."""
 
     def __init__(
-        self,
-        handler: Callable[[Exchange], None],
-        limits: Limits,
-        context: ssl.SSLContext | None,
-        trusted: TrustedProxies | None = None,
-        proxy_protocol: bool = False,
+        self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None, **options: Any
     ) -> None:
         self.errors: list[BaseException] = []
         self.notes: queue.Queue[str] = queue.Queue()
         self.exchanges: queue.Queue[Exchange] = queue.Queue()
-        self.server = Server(
-            self._handle,
-            limits,
-            render_fault,
-            self.errors.append,
-            trusted=trusted,
-            proxy_protocol=proxy_protocol,
-            note=self.notes.put,
-        )
+        self.server = Server(self._handle, limits, render_fault, self.errors.append, note=self.notes.put, **options)
         self.port = 0
         self._handler = handler
         self._context = context
@@ -244,11 +230,9 @@ def running(
     handler: Callable[[Exchange], None] = echo,
     limits: Limits | None = None,
     context: ssl.SSLContext | None = None,
-    *,
-    trusted: TrustedProxies | None = None,
-    proxy_protocol: bool = False,
+    **options: Any,
 ) -> Iterator[Running]:
-    run = Running(handler, limits or Limits(), context, trusted, proxy_protocol)
+    run = Running(handler, limits or Limits(), context, **options)
     try:
         yield run
     finally:

@@ -150,5 +150,5 @@ def test_unix_sockets(tmp_path_factory: pytest.TempPathFactory) -> None:
         client = Client(sock)
         client.send(get())
         assert client.answer().body == b"GET / "
-        assert run.next_exchange().peer == "unix"
+        assert run.next_exchange().remote.address == "unix"
         client.close()

@@ -82,6 +82,19 @@ def test_what_the_streams_mean() -> None:
     }
 
 
+RTSP = b"GET /a RTSP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize("before", [get(b"/a"), post(b"{}", path=b"/a"), b"\r\n", STREAMS["chunked"], b""])
+def test_only_http_is_read_however_it_is_cut(before: bytes) -> None:
+    data = before + RTSP
+    for at in range(1, len(data)):
+        assert read([data[:at], data[at:]])[1] == 400
+    assert read([data])[1] == 400
+    assert read([data[at : at + 1] for at in range(len(data))])[1] == 400
+    assert read([data.replace(b"RTSP", b"HTTP")])[1] == 0
+
+
 def test_a_host_is_checked_on_every_request() -> None:
     bare = b"GET / HTTP/1.1\r\n\r\n"
     assert read([get() + bare])[1] == 400

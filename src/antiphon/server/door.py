@@ -1,6 +1,7 @@
 """The front door: every request comes in here, every answer leaves in a dialect.
 
 It admits a request (path, method, key) and hands it to `flow.answer`; health and lists of models it answers itself.
+A request is admitted by its head: where the body is still to come, nothing of it is read before (`wants_body`).
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
+
+from msgspec import Struct
 
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError, RouteError
@@ -17,10 +20,11 @@ from antiphon.flow.ports import Document, Incoming
 from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
+from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
-from antiphon.server.paths import EXACT, TURNS, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -28,6 +32,7 @@ FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
     414: "uri_too_long",
+    429: "rate_limit_exceeded",
     431: "headers_too_large",
     503: "overloaded",
 }
@@ -40,6 +45,15 @@ class DoorOptions:
     models: tuple[Document, ...]
     silence: float  # seconds of silence before a keep-alive comment (decision 15)
     receipts: bool = True  # clients may ask for them
+    max_client_requests: int = 0  # of one address at a time; 0: no limit
+
+
+class Admission(Struct):
+    """What the head of a request says of it."""
+
+    place: Place
+    dialect: str
+    key: Key | None  # None: none is needed
 
 
 class Door:
@@ -51,6 +65,7 @@ class Door:
         self._cors = cors
         self._options = options
         self._ready = ready  # what /readyz says besides its status; with a reason, requests would not be answered
+        self._callers = Callers(options.max_client_requests, keys_are_limited=keys.are_limited)
         self._models = {model["id"]: model for model in options.models}
         self._turns = Turns(gateway, options.silence)
 
@@ -58,24 +73,38 @@ class Door:
         """One request. Whatever goes wrong becomes an answer."""
         request = exchange.request
         request_id = "req_" + self._gateway.entropy(16).hex()
-        dialect = self._options.dialect
         try:
-            place = EXACT.get(request.path) or find(request.path)
-            if place is None:
-                raise _unknown_path(request)
-            dialect = place.dialect or dialect
-            is_chat = place.endpoint is Endpoint.CHAT and request.method == b"POST"
-            if not is_chat and self._needs_no_key(exchange, request_id, place):
-                return
-            key = self._keys.admit(request.headers, dialect=dialect)
-            if place.dialect is None and key is not None and key.dialect is not None:
-                dialect = key.dialect
-            if is_chat or place.endpoint in TURNS:
-                self._begin_turn(exchange, request_id, self._gateway.dialects[dialect], key, place)
+            admission = request.admission or self._admit(request)
+            if isinstance(admission, AntiphonError):  # found at the end of the head
+                raise admission
+            if request.method == b"POST":
+                self._begin_turn(exchange, request_id, admission)
             else:
-                self._list(exchange, request_id, self._gateway.dialects[dialect], place)
+                self._answer(exchange, request_id, admission)
         except AntiphonError as error:
             self._refuse(exchange, request_id, self._dialect_of(request), error)
+
+    def wants_body(self, request: Request) -> bool:
+        """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
+        try:
+            request.admission = self._admit(request)
+        except AntiphonError as error:
+            request.admission = error.with_traceback(None)
+            return False
+        return request.method == b"POST"
+
+    def _admit(self, request: Request) -> Admission:
+        """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn."""
+        place = EXACT.get(request.path) or find(request.path)
+        if place is None:
+            raise _unknown_path(request)
+        dialect = place.dialect or self._options.dialect
+        if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
+            return Admission(place, dialect, None)
+        key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
+        if place.dialect is None and key is not None and key.dialect is not None:
+            dialect = key.dialect
+        return Admission(place, dialect, key)
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
@@ -105,9 +134,13 @@ class Door:
         """Ends what is still running, after the server has drained."""
         await self._turns.close()
 
-    def _begin_turn(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None, place: Place) -> None:
+    def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
         headers = request.headers
+        place, key = admission.place, admission.key
+        dialect = self._gateway.dialects[admission.dialect]
+        if self._callers.is_limited:
+            self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
         incoming = Incoming(
             request_id,
@@ -127,26 +160,29 @@ class Door:
 
     # Everything else
 
-    def _needs_no_key(self, exchange: Exchange, request_id: str, place: Place) -> bool:
-        """True: answered. Preflights, wrong methods and questions of health come before the key."""
-        request = exchange.request
-        preflight = self._cors.preflight(request.method, request.headers)
-        if preflight is not None:
-            self._send(exchange, request_id, 204, preflight, b"")
+    def _needs_no_key(self, request: Request, place: Place) -> bool:
+        """Preflights, wrong methods and questions of health come before the key."""
+        if self._cors.preflight(request.method, request.headers) is not None:
             return True
         if request.method != place.endpoint.method and not (
             request.method == b"HEAD" and place.endpoint.method == b"GET"
         ):
             raise _wrong_method(request)
-        if place.endpoint is Endpoint.HEALTH:
+        return place.endpoint in HEALTH
+
+    def _answer(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        endpoint = admission.place.endpoint
+        preflight = self._cors.preflight(exchange.request.method, exchange.request.headers)
+        if preflight is not None:
+            self._send(exchange, request_id, 204, preflight, b"")
+        elif endpoint is Endpoint.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
-        elif place.endpoint is Endpoint.READY:
+        elif endpoint is Endpoint.READY:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
         else:
-            return False
-        return True
+            self._list(exchange, request_id, self._gateway.dialects[admission.dialect], admission.place)
 
     def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
         if place.endpoint is Endpoint.MODELS:

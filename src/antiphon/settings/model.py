@@ -53,7 +53,11 @@ class ServerSettings:
     auth: bool = False
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
+    max_body_memory: int | None = None  # None: 256 MiB, or max_body where that is more
     max_connections: int = 10_000
+    max_client_connections: int = 0  # 0: no limit
+    max_client_requests: int = 0
+    max_key_requests: int = 0
     tls: TlsSettings | None = None
     trusted_proxies: tuple[str, ...] = ()
     forwarded_header: str | None = None  # None: x-forwarded-for, or forwarded where there is none
@@ -62,9 +66,12 @@ class ServerSettings:
     socket_group: int | None = None  # its number
     receipts: bool = True
     drain: float = 30.0
+    lame_duck: float = 2.0
     keepalive: float = 15.0
     header_timeout: float = 10.0
     body_timeout: float = 30.0
+    min_body_rate: int = 1024
+    request_timeout: float = 300.0
     write_timeout: float = 30.0
     keepalive_comment: float | None = None  # None: as keepalive
     cors: tuple[str, ...] = ()
@@ -118,6 +125,7 @@ class KeySettings:
     dialect: str | None = None
     strict: bool | None = None
     receipts: bool | None = None
+    max_requests: int | None = None  # None: as the server's max_key_requests says
     safety: PolicySettings | None = None
 
 

@@ -23,6 +23,7 @@ def check(document: Document, faults: Faults, places: Places) -> None:
     _targets(document, faults)
     _locks(document, faults)
     _listeners(document, faults)
+    _bodies(document, faults)
 
 
 def check_keys(settings: Settings, faults: Faults) -> None:
@@ -96,6 +97,15 @@ def _listeners(document: Document, faults: Faults) -> None:
     listen, control = server.get("listen"), server.get("control")
     if isinstance(listen, str) and listen == control and not listen.endswith(":0"):
         faults.add(("server", "control"), "'control' must not be the same address as 'listen'")
+
+
+def _bodies(document: Document, faults: Faults) -> None:
+    server = document.get("server")
+    if not isinstance(server, dict):
+        return
+    memory, largest = server.get("max_body_memory"), server.get("max_body", ServerSettings().max_body)
+    if isinstance(memory, int) and isinstance(largest, int) and 1 <= memory < largest:
+        faults.add(("server", "max_body_memory"), f"'max_body_memory' must be 'max_body' ({largest}) or more")
 
 
 def _warnings(settings: Settings) -> Iterator[str]:
