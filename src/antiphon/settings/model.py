@@ -51,6 +51,8 @@ class ServerSettings:
     auth: bool = False
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
+    max_json_depth: int = 200
+    max_json_values: int = 500_000
     max_connections: int = 10_000
     tls: TlsSettings | None = None
     drain: float = 30.0

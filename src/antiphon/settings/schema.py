@@ -73,6 +73,8 @@ SERVER = Table(
         "auth": SWITCH,
         "strict": SWITCH,
         "max_body": whole(1),
+        "max_json_depth": whole(8, 500),
+        "max_json_values": whole(1000),
         "max_connections": whole(1),
         "tls": TLS,
         "drain": seconds(zero=True),
