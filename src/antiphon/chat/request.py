@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from antiphon.chat.bounds import JsonBounds, check_depth, too_deep
 from antiphon.chat.checks import Check, Fault, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need
 from antiphon.chat.messages import check_present
@@ -64,15 +65,19 @@ class ChatRequest(msgspec.Struct, frozen=True):
         return self.document.get("moderation") if self.plain is None else None
 
 
-def decode(body: bytes) -> Document:
-    """Of a key that is given twice, the last one counts. A byte order mark before the JSON is skipped. NaN, lone
-    surrogates and bottomless nesting are not JSON."""
+def decode(body: bytes, bounds: JsonBounds | None = None) -> Document:
+    """Of a key that is given twice, the last one counts. A byte order mark before the JSON is skipped. NaN and lone
+    surrogates are not JSON. `bounds`: None where the body was measured before."""
+    if bounds is not None:
+        check_depth(body, bounds)
     if body[:3] == BOM_UTF8:
         body = body[3:]
     try:
         document = DECODER.decode(body)
-    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+    except ValueError:  # msgspec's errors and UnicodeDecodeError are ValueErrors
         raise RequestError(NOT_JSON) from None
+    except RecursionError:
+        raise too_deep(bounds or JsonBounds()) from None
     if type(document) is not dict:
         raise RequestError(NOT_JSON)
     return document

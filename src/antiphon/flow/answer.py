@@ -9,8 +9,10 @@ from one endpoint to another is in `endpoints/`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
+from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError
 from antiphon.flow import settle
@@ -28,6 +30,7 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.large import read_large
 from antiphon.flow.ports import Incoming
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.running import Running
@@ -61,8 +64,12 @@ class Turns:
             incoming.path,
         )
         endpoint = ENDPOINTS[incoming.endpoint]
+        bounds = self._gateway.bounds
+        if len(incoming.body) > FREE and not is_light(incoming.body, bounds):
+            self._start(turn, endpoint, unread=incoming)
+            return
         try:
-            turn.request = endpoint.parse(incoming)
+            turn.request = endpoint.parse(incoming, bounds)
         except AntiphonError as error:
             self._end(turn, _fail(turn, error))
             return
@@ -101,13 +108,30 @@ class Turns:
         """A turn leaves the fast path. `begun`: its attempt, which has ended already."""
         self._start(turn, CHAT, begun)
 
-    def _start(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None = None) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun))
+    def _start(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None = None,
+        unread: Incoming | None = None,
+    ) -> None:
+        """`unread`: a request whose body has to be measured first."""
+        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway.bounds)
+        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 
-    async def _answer(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None) -> None:
+    async def _answer(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None,
+        reading: Coroutine[Any, Any, None] | None,
+    ) -> None:
         gateway, status = self._gateway, CLIENT_CLOSED
         try:
+            if reading is not None:
+                await reading
+                self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
             elif turn.request.stream:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from antiphon.chat import text_answer
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.prompt_request import PromptRequest, asked_texts, parse_completion
 from antiphon.chat.request import decode
@@ -53,8 +54,8 @@ class CompletionsEndpoint:
     def __init__(self) -> None:
         self.texts = CompletionTexts()
 
-    def parse(self, incoming: Incoming) -> PromptRequest:
-        return parse_completion(decode(incoming.body), strict=incoming.strict)
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
+        return parse_completion(decode(incoming.body, bounds), strict=incoming.strict)
 
     def open(self, turn: PromptTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         request = turn.request
