@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from antiphon.chat.fields import FIELDS, NEEDS
 from antiphon.chat.request import ChatRequest, decode, parse
-from antiphon.errors import RequestError
+from antiphon.errors import AntiphonError, RequestError
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -64,7 +64,8 @@ def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
 def test_a_body_that_is_too_deep_says_so(body: bytes) -> None:
     with pytest.raises(RequestError, match="nested too deeply") as caught:
         decode(body)
-    assert (caught.value.status, caught.value.code) == (400, "json_too_deep")
+    error: AntiphonError = caught.value
+    assert (error.status, error.code) == (400, "json_too_deep")
 
 
 def test_a_byte_order_mark_before_the_body_is_skipped() -> None:

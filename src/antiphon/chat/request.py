@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from antiphon.chat.bounds import JsonBounds, check_depth, too_deep
-from antiphon.chat.checks import Check, Fault, refuse_unknown, wrong_type
+from antiphon.chat.checks import Check, Fault, Names, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need
 from antiphon.chat.messages import check_present
 from antiphon.chat.plain_request import PlainRequest
@@ -29,6 +29,7 @@ NOT_JSON: Final = (
 NO_MODEL: Final = "you must provide a model parameter"
 
 KNOWN: Final = {**FIELDS, "model": FIELDS["user"]}
+NAMES: Final = Names(KNOWN)
 DECODER: Final = msgspec.json.Decoder()
 
 
@@ -92,6 +93,7 @@ def parse(document: Document, *, strict: bool) -> ChatRequest:
         check_present(document)
         if strict:
             refuse_unknown(document, KNOWN)
+        NAMES.refuse_look_alikes(document)
         check_fields(document, strict)
     except Fault as fault:
         raise refusal(fault) from None
