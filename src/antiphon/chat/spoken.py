@@ -1,7 +1,8 @@
 """The words in a conversation and in an answer: all that can be judged, and nothing else.
 
-Of a prompt each message is a text of its own; tools and schemas are the application's own and are not read. Of an
-answer: content, refusal, reasoning, the arguments of calls, and what was said aloud.
+Of a prompt each message is a text of its own, and so is a prediction. Tools and schemas are the application's own: they
+are read only where a policy asks for it (`tool_words`). Of an answer: content, refusal, reasoning, the arguments of
+calls, and what was said aloud.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ LABELS = frozenset(
         *("data", "url", "image_url", "b64_json", "file_data", "file_id", "filename", "mime_type", "media_type"),
     }
 )
+SELF_DESCRIPTIONS = ("name", "title", "description")
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -34,7 +36,31 @@ def prompt_texts(document: Document) -> list[str]:
     What a client wrote in several messages may only make sense together."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
-    return newest_first(texts, [message["role"] for message in messages])
+    prediction = document.get("prediction")
+    said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
+    found = newest_first(texts, [message["role"] for message in messages])
+    return [said, *found] if said.strip() else found
+
+
+def tool_words(document: Document) -> str:
+    """What tools, functions and schemas say of themselves: names, titles and descriptions, at any depth."""
+    found: list[str] = []
+    level: list[Any] = [document.get(key) for key in ("tools", "functions", "response_format")]
+    while level:
+        found += (
+            inner[key]
+            for inner in level
+            if isinstance(inner, dict)
+            for key in SELF_DESCRIPTIONS
+            if isinstance(inner.get(key), str)
+        )
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return "\n".join(found)
 
 
 def newest_first(texts: list[str], roles: list[str]) -> list[str]:
@@ -62,11 +88,15 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def message_words(message: Document) -> Iterator[str]:
+    """Of a message in a prompt."""
     for key in TEXTS:
         yield from _parts(message.get(key))
     for key in THOUGHTS:
         yield from (words for _, words in _strings(message.get(key), key))
     yield from call_words(message)
+    name = message.get("name")
+    if name and type(name) is str:
+        yield name
 
 
 def answer_texts(message: Document) -> list[str]:
@@ -147,3 +177,6 @@ def _parts(content: Any) -> Iterator[str]:
             for key in ("text", "refusal"):
                 if type(part.get(key)) is str and part[key]:
                     yield part[key]
+            file = part.get("file")
+            if isinstance(file, dict) and type(file.get("filename")) is str and file["filename"]:
+                yield file["filename"]

@@ -175,6 +175,7 @@ class PolicySettings:
     stream: str | None = None
     on_failure: str | None = None
     block_status: int | None = None
+    judge_tools: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

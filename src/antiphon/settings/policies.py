@@ -73,6 +73,7 @@ def resolve(layers: Layers, lists: Mapping[str, Mode], filters: bool) -> Policy 
             _first(layers, lambda layer: layer.hold.mode, "full") == "adaptive",
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
+        judge_tools=_first(layers, lambda layer: layer.judge_tools, False),
     )
 
 

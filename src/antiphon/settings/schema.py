@@ -201,6 +201,7 @@ POLICY: dict[str, Node] = {
     "stream": one_of("hold", "async"),
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),
+    "judge_tools": SWITCH,
 }
 
 SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})

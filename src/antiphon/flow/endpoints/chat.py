@@ -14,7 +14,7 @@ from antiphon.chat.fold import fold
 from antiphon.chat.plain_fields import SimpleFields
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, decode, parse
-from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts
+from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, tool_words
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, send, send_body
@@ -31,10 +31,11 @@ ChatTurn = Turn[ChatRequest]
 class ChatTexts:
     """How chat spells what is said."""
 
-    def prompt(self, request: ChatRequest) -> list[str]:
-        if request.plain is None:
-            return prompt_texts(request.document)
-        return newest_first(*judged_texts(request.plain))
+    def prompt(self, request: ChatRequest, tools: bool) -> list[str]:
+        plain = request.plain
+        found = prompt_texts(request.document) if plain is None else newest_first(*judged_texts(plain))
+        said = tool_words(request.document) if tools else ""
+        return [said, *found] if said else found
 
     def whole(self, choice: Document) -> list[str]:
         return answer_texts(choice["message"])

@@ -24,7 +24,7 @@ from antiphon.flow.turn import Attempt
 class CompletionTexts:
     """How legacy completions spell what is said. A streamed choice and a whole one have the same shape."""
 
-    def prompt(self, request: PromptRequest) -> list[str] | None:
+    def prompt(self, request: PromptRequest, tools: bool) -> list[str] | None:
         return asked_texts(request.document)
 
     def whole(self, choice: Document) -> list[str]:
