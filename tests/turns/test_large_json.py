@@ -38,6 +38,7 @@ HOSTILE = {
     "extreme decimals": many(b"5e-324", 100_000),
     "long numbers": many(b"1" * 4000),
     "names": b"{" + b",".join(b'"k%d":0' % index for index in range(400_000)) + b"}",
+    "escapes": b'"' + b"\\n" * (SIZE // 2 + 1000) + b'"',
     "never closed": many(b"1")[:-1],
 }
 

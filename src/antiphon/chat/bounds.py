@@ -22,6 +22,7 @@ STRING: Final = 3
 CONTAINER: Final = 16
 DECIMAL: Final = 10
 EXTREME: Final = 250  # a number near the ends of what a double can hold
+ESCAPES: Final = 8  # so many in a string cost as much as an integer; \u ones are as quick as other text
 DEAREST: Final = EXTREME + DECIMAL
 
 OPENED: Final = b"[{"
@@ -74,20 +75,25 @@ class Scan:
     """Counts a body a piece at a time. What is not JSON may be counted wrongly after its first fault: the parser stops
     there."""
 
-    __slots__ = ("_bounds", "_depth", "_escape", "_in_string", "_values")
+    __slots__ = ("_bounds", "_depth", "_escape", "_escapes", "_in_string", "_values")
 
     def __init__(self, bounds: JsonBounds) -> None:
         self._bounds = bounds
         self._depth = 0
         self._values = 0
+        self._escapes = 0
         self._in_string = 0  # 1: the next piece begins inside a string
         self._escape = b""  # a backslash at the end of the last piece
 
     def feed(self, piece: bytes) -> None:
         """Raises RequestError as soon as a bound is exceeded."""
         outside = self._without_strings(piece)
-        if not outside:
-            return
+        if outside:
+            self._count(outside)
+        if self._values + self._escapes // ESCAPES > self._bounds.values:
+            raise too_many(self._bounds)
+
+    def _count(self, outside: bytes) -> None:
         opened = outside.count(b"[") + outside.count(b"{")
         if self._depth + opened > self._bounds.depth:
             brackets = outside.translate(None, NOT_BRACKETS)
@@ -95,17 +101,17 @@ class Scan:
                 raise too_deep(self._bounds)
         self._depth += opened - outside.count(b"]") - outside.count(b"}")
         self._values += outside.count(b",") + opened * CONTAINER + _number_cost(outside)
-        if self._values > self._bounds.values:
-            raise too_many(self._bounds)
 
     def _without_strings(self, piece: bytes) -> bytes:
         """What stands outside of strings; the strings themselves are counted."""
         if self._escape or b"\\" in piece:
-            piece = (self._escape + piece).replace(b"\\\\", b"")
+            whole = self._escape + piece
+            piece = whole.replace(b"\\\\", b"")
             self._escape = b""
             if piece.endswith(b"\\"):
                 piece, self._escape = piece[:-1], b"\\"
             piece = piece.replace(b'\\"', b"")
+            self._escapes += (len(whole) - len(piece)) // 2 + piece.count(b"\\") - piece.count(b"\\u")
         parts = piece.split(b'"')
         outside = b"".join(parts[self._in_string :: 2])
         self._values += (len(parts) - self._in_string) // 2 * STRING  # each is counted where it begins

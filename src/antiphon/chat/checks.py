@@ -286,17 +286,22 @@ class Names:
         self._looks = {_look(name): name for name in self.exact}
 
     def refuse_look_alikes(self, value: Mapping[str, Any], dot: str = "") -> None:
-        exact, looks = self.exact, self._looks
+        unknown = value.keys() - self.exact
+        if not unknown or _is_plain("".join(unknown)):
+            return
         for name in value:
-            if name not in exact and (known := looks.get(_look(name))) is not None:
+            if name in unknown and (known := self._looks.get(_look(name))) is not None:
                 raise Fault("Unknown parameter: ", f". Did you mean '{known}'?", "unknown_parameter", echo(dot + name))
+
+
+def _is_plain(names: str) -> bool:
+    """A careless reader takes each of these names for itself."""
+    return names.isascii() and names.islower() and names.isprintable() and " " not in names
 
 
 def _look(name: str) -> str:
     """What a careless reader takes a name for: upper case and the letters that fold to ASCII ones (`ſ`, the Kelvin
     sign, the dotless `ı`) are lower case, it ends at a NUL, and spaces around it are nothing."""
-    if name.isascii() and name.islower() and name.isprintable() and " " not in name:
-        return name
     return name.partition("\0")[0].strip().upper().casefold()
 
 

@@ -115,9 +115,9 @@ def refusal(fault: Fault) -> RequestError:
 def check_fields(
     document: Document, strict: bool, fields: Mapping[str, Check] = FIELDS, needs: Mapping[str, Need] = NEEDS
 ) -> None:
-    for name in sorted(document):
+    for name in sorted(document.keys() & fields.keys()):
         value = document[name]
-        if value is None or name not in fields:
+        if value is None:
             continue
         try:
             fields[name](value, strict)
