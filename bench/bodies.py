@@ -51,7 +51,7 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
     ):
         yield name, many(HEAD + b"[", item, b"]}", size)
         yield f"{name}, as many as pass", many(HEAD + b"[", item, b"]}", _passing(item))
-    yield "1.8 million unknown names", HEAD + b"{" + b",".join(b'"k%d":0' % k for k in range(1_600_000)) + b"}}"
+    yield "1.8 million unknown names", HEAD + b"{" + b",".join(b'"k%d":0' % k for k in range(1_800_000)) + b"}}"
     yield "70,000 unknown names", HEAD[:-4] + b",".join(b'"k%d":0' % k for k in range(70_000)) + b"}"
     yield "almost JSON", many(HEAD + b"[", b"1", b"]", size)
     message, part = b'{"role":"user","content":""}', b'{"type":"text","text":""}'
@@ -133,7 +133,7 @@ async def measure(size: int, judged: bool) -> None:
         spent = (time.perf_counter() - began) * 1000
         pipe.send(True)
         worst, grown = pipe.recv()
-        said = answer.status
+        said = str(answer.status)
         with contextlib.suppress(ValueError, KeyError, TypeError):
             said = f"{said} {json.loads(answer.body)['error']['code'] or ''}"
         size_mb = len(body) / 1e6
