@@ -52,8 +52,9 @@ def is_light(body: bytes, bounds: JsonBounds) -> bool:
 
 def check_depth(body: bytes, bounds: JsonBounds) -> None:
     """Of a body that was not counted, because it is small. Raises RequestError."""
-    if len(body) > FREE or _count(body, b"{") + _count(body, b"[") <= bounds.depth:
-        return
+    size = len(body)
+    if size > FREE or size + size - len(body.replace(b"{", b"")) - len(body.replace(b"[", b"")) <= bounds.depth:
+        return  # hot: two calls of `_count` are written out
     if not _is_shallow(body, bounds.depth):
         Scan(bounds).feed(body)
 
