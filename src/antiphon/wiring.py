@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from urllib.parse import quote
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
@@ -116,6 +117,7 @@ async def build(
         maritaca_object=server.maritaca_object,
         judge=judge or panel,
         policies=policies(settings),
+        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
     )
     health = _health(settings, ready, engine, panel)
     door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), health)

@@ -161,7 +161,7 @@ async def test_json_errors_on_every_path_and_method(
     assert answer.headers["x-request-id"].startswith("req_")
 
 
-BODIES = [b"", b"{", b"[]", b"null", b'"x"', b"\xff", b'{"model": "\\ud800"}', b'{"a": NaN}', b"[" * 100_000, b"{}" * 2]
+BODIES = [b"", b"{", b"[]", b"null", b'"x"', b"\xff", b'{"model": "\\ud800"}', b'{"a": NaN}', b"{}" * 2]
 
 
 @pytest.mark.parametrize("body", BODIES)

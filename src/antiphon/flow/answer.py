@@ -9,8 +9,10 @@ from one endpoint to another is in `endpoints/`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
+from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError
 from antiphon.flow import settle
@@ -28,6 +30,7 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.large import read_large
 from antiphon.flow.ports import Incoming
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.running import Running
@@ -48,13 +51,15 @@ class Turns:
 
     def begin(self, incoming: Incoming) -> None:
         """Answers a request, now or later."""
-        endpoint = ENDPOINTS[incoming.endpoint]
+        endpoint, bounds = ENDPOINTS[incoming.endpoint], self._gateway.bounds
         error: AntiphonError | None = None
         request: Any = None
-        try:
-            request = endpoint.parse(incoming)
-        except AntiphonError as refused:
-            error = refused
+        is_large = len(incoming.body) > FREE and not is_light(incoming.body, bounds)
+        if not is_large:
+            try:
+                request = endpoint.parse(incoming, bounds)
+            except AntiphonError as refused:
+                error = refused
         turn: AnyTurn = Turn(
             incoming.id,
             request or UNREAD,
@@ -66,7 +71,9 @@ class Turns:
             incoming.headers,
             incoming.received,
         )
-        if error is not None:
+        if is_large:
+            self._start(turn, endpoint, unread=incoming)
+        elif error is not None:
             self._end(turn, _fail(turn, error))
         elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
@@ -114,13 +121,30 @@ class Turns:
         """A turn leaves the fast path. `begun`: its attempt, which has ended already."""
         self._start(turn, CHAT, begun)
 
-    def _start(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None = None) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun))
+    def _start(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None = None,
+        unread: Incoming | None = None,
+    ) -> None:
+        """`unread`: a request whose body has to be measured first."""
+        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway.bounds)
+        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 
-    async def _answer(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None) -> None:
+    async def _answer(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None,
+        reading: Coroutine[Any, Any, None] | None,
+    ) -> None:
         gateway, status = self._gateway, CLIENT_CLOSED
         try:
+            if reading is not None:
+                await reading
+                self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
             elif turn.request.stream:

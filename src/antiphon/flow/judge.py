@@ -54,7 +54,7 @@ def ask_prompt(turn: AnyTurn, gateway: Gateway, texts: Texts) -> Asked | None:
     """Asks about the prompt. None: nobody judges this turn."""
     if turn.policy is None or gateway.judge is None:
         return None
-    found = texts.prompt(turn.request)
+    found = texts.prompt(turn.request, turn.policy.judge_tools)
     if found:
         return gateway.judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
@@ -134,7 +134,7 @@ def keeper_for(turn: AnyTurn, gateway: Gateway, machine: Machine, texts: Texts, 
     if judge is None or policy is None:
         return None
     annotations = annotations_for(turn)
-    size = sum(map(len, texts.prompt(turn.request) or ())) if policy.asynchronous else 0
+    size = sum(map(len, texts.prompt(turn.request, policy.judge_tools) or ())) if policy.asynchronous else 0
     rules = GateRules(policy, texts, annotations, size, judge.reach(turn.scope))
     gate = Gate(rules, machine.envelope)
     asker = StreamAsker(judge, turn.scope)

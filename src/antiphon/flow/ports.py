@@ -24,8 +24,9 @@ Document = dict[str, Any]
 class Texts(Protocol):
     """How the chunks, answers and requests of an endpoint spell what is said: for whoever judges it."""
 
-    def prompt(self, request: Any) -> list[str] | None:
-        """The texts of a request, to be judged apart. None: they cannot be read."""
+    def prompt(self, request: Any, tools: bool) -> list[str] | None:
+        """The texts of a request, to be judged apart. None: they cannot be read. `tools`: with the descriptions of its
+        tools."""
 
     def whole(self, choice: Document) -> list[str]:
         """The texts of a choice of a whole answer."""

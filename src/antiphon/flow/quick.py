@@ -58,7 +58,7 @@ class QuickTurn(msgspec.Struct):
                 return False
         else:  # it can be judged meanwhile
             self.send()
-        self._ask(Stage.PROMPT, CHAT.texts.prompt(turn.request), self._judged_prompt)
+        self._ask(Stage.PROMPT, CHAT.texts.prompt(turn.request, policy.judge_tools), self._judged_prompt)
         return True
 
     def cancel(self) -> None:

@@ -171,3 +171,4 @@ class Policy:
     asynchronous: bool = False  # text leaves at once, its verdict later
     hold: Hold = Hold()
     block_status: int = 400  # of a blocked prompt
+    judge_tools: bool = False  # what tools and schemas say of themselves is judged as part of the prompt

@@ -54,6 +54,8 @@ class ServerSettings:
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
     max_body_memory: int | None = None  # None: 256 MiB, or max_body where that is more
+    max_json_depth: int = 200
+    max_json_values: int = 500_000
     max_connections: int = 10_000
     max_client_connections: int = 0  # 0: no limit
     max_client_requests: int = 0
@@ -190,6 +192,7 @@ class PolicySettings:
     stream: str | None = None
     on_failure: str | None = None
     block_status: int | None = None
+    judge_tools: bool | None = None
     override: bool = False  # of a route: its words count, however strict the key's and the server's are
 
 

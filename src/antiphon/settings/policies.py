@@ -80,6 +80,7 @@ def resolve(own: Layers, server: SafetySettings, lists: Mapping[str, Mode], filt
             _all_say(readings, lambda layer: layer.hold.mode, "adaptive"),
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
+        judge_tools=any(_first(layers, lambda layer: layer.judge_tools, False) for layers in readings),
     )
 
 

@@ -80,6 +80,8 @@ SERVER = Table(
         "strict": SWITCH,
         "max_body": whole(1),
         "max_body_memory": whole(1),
+        "max_json_depth": whole(8, 500),
+        "max_json_values": whole(1000),
         "max_connections": whole(1),
         "max_client_connections": whole(0),
         "max_client_requests": whole(0),
@@ -218,6 +220,7 @@ POLICY: dict[str, Node] = {
     "stream": one_of("hold", "async"),
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),
+    "judge_tools": SWITCH,
 }
 
 SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})

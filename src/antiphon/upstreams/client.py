@@ -201,6 +201,9 @@ class Answer:
             self._fail(UpstreamError("The upstream did not answer in time.", status=504, code="timeout"), str(error))
         elif error.failure is Failure.RESET and self._status:
             self._fail(UpstreamError("The upstream cut its answer.", code="upstream_truncated"), str(error))
+        elif error.failure is Failure.TOO_LARGE:
+            too_large = UpstreamError("The upstream's answer is too large.", code="upstream_malformed")
+            self._fail(too_large, str(error))
         else:
             self._fail(UpstreamError("The upstream could not be reached or broke off."), str(error))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.prompt_request import PromptRequest, parse_moderation
 from antiphon.chat.request import decode
 from antiphon.chat.spoken import readings
@@ -24,8 +25,8 @@ UNJUDGED: Final = "The input could not be evaluated. Please try again."
 class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
     asks = "input"
 
-    def parse(self, incoming: Incoming) -> PromptRequest:
-        return parse_moderation(decode(incoming.body), strict=incoming.strict)
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
+        return parse_moderation(decode(incoming.body, bounds), strict=incoming.strict)
 
     async def answer(self, turn: Turn[PromptRequest], gateway: Gateway) -> Document:
         if gateway.judge is None:
