@@ -62,7 +62,7 @@ class Worker:
         for scripted in self.scripted:
             await scripted.stop()
         await self.counter.close()
-        self.log.flush()
+        self.log.close()
 
 
 async def build(
