@@ -70,7 +70,7 @@ class Worker:
         for scripted in self.scripted:
             await scripted.stop()
         await self.counter.close()
-        self.log.flush()
+        self.log.close()
 
 
 async def build(

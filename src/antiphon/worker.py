@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
+import resource
 import signal
 import socket
 import sys
@@ -12,11 +12,15 @@ import sys
 import uvloop
 
 from antiphon import wiring
+from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.orders import Orders
+from antiphon.heartbeat import beat
 from antiphon.settings import Settings
 
-AT_ONCE = signal.SIGUSR2  # asks a worker to drain without a lame-duck phase
+AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
+REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
+LOOK = 0.5  # seconds between looks at the descriptors
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
 
@@ -28,11 +32,11 @@ def run(
     evaluators: Orders | None,
     *,
     born: int,
-    ready: int,
+    told: int,
     life: int,
 ) -> None:
-    """`ready`: a pipe to say so once; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, ready, life))
+    """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, told, life))
 
 
 async def _serve(
@@ -42,7 +46,7 @@ async def _serve(
     engine: EngineOptions | None,
     evaluators: Orders | None,
     born: int,
-    ready: int,
+    told: int,
     life: int,
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -59,10 +63,15 @@ async def _serve(
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_signal_handler(AT_ONCE, stop_at_once)
+    for number in REOPEN:
+        loop.add_signal_handler(number, worker.log.reopen)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, REOPEN)
     loop.add_reader(life, stop_at_once)
     _settle_memory()
-    os.write(ready, b"1")
-    os.close(ready)
+    ready = asyncio.Event()
+    ready.set()
+    beating = loop.create_task(beat(told, ready))
+    watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
     await stopping.wait()
     loop.remove_reader(life)
     worker.server.leave()
@@ -72,6 +81,8 @@ async def _serve(
     await worker.server.drain(drain)
     last_words.cancel()
     await worker.close()
+    beating.cancel()
+    watching.cancel()
     sys.stdout.flush()
 
 
@@ -80,6 +91,14 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:
         pass
+
+
+async def _watch_descriptors(worker: wiring.Worker, max_connections: int) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    watch = DescriptorWatch(limit, worker.log.error, asyncio.get_running_loop().time)
+    while True:
+        watch.look(worker.server.connections, max_connections)
+        await asyncio.sleep(LOOK)
 
 
 def _settle_memory() -> None:
