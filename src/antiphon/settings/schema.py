@@ -17,6 +17,7 @@ from antiphon.settings.kinds import (
     SECRET,
     STORE,
     SWITCH,
+    TARGET_MODEL,
     WORKERS,
     Kind,
     flag,
@@ -113,7 +114,7 @@ UPSTREAM = Table(
 
 TARGET = Table(
     model.TargetSettings,
-    {"upstream": NAME, "model": NAME, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
+    {"upstream": NAME, "model": TARGET_MODEL, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
     required=("upstream",),
 )
 
