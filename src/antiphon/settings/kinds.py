@@ -113,7 +113,9 @@ def _read_name(value: object, site: Site) -> str:
 def _read_target_model(value: object, site: Site) -> str:
     text = _read_name(value, site)
     if "*" in text:
-        raise Wrong("is sent to the upstream as it is written, so it cannot hold '*'; leave it out to send the client's")
+        raise Wrong(
+            "is sent to the upstream as it is written, so it cannot hold '*'; leave it out to send the client's"
+        )
     return text
 
 

@@ -86,6 +86,7 @@ class UpstreamSettings:
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
     max_idle: int = 256
     proxy: bool = True
+    list_models: bool = True
 
 
 @dataclass(frozen=True, slots=True)

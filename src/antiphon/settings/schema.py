@@ -108,6 +108,7 @@ UPSTREAM = Table(
         "lacks": Many(PARAMETER_NAME),
         "max_idle": whole(0, 65536),
         "proxy": SWITCH,
+        "list_models": SWITCH,
     },
     required=("name", "protocol"),
 )
