@@ -19,6 +19,7 @@ from antiphon.flow.ports import Entry
 
 FLUSH_AFTER = 0.2  # seconds
 FLUSH_AT = 128  # lines
+ERASE = b"\r\x1b[K"  # ECMA-48: the cursor's line, from its beginning
 encode = msgspec.json.Encoder().encode
 
 
@@ -58,6 +59,7 @@ def put(fd: int, lines: list[bytes]) -> int:
 
     A reader that stops reading its pipe, a full disk or a closed descriptor must not stop traffic. A pipe that is
     writable takes PIPE_BUF bytes at once (POSIX); the descriptor is shared with others, so it stays a blocking one.
+    On a terminal a line begins by erasing what a progress bar has drawn there (`antiphon.supply.progress`).
     """
     try:
         if stat.S_ISREG(os.fstat(fd).st_mode):
@@ -65,6 +67,8 @@ def put(fd: int, lines: list[bytes]) -> int:
             return 0
     except OSError:
         return len(lines)
+    if os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb":
+        lines = [ERASE + line for line in lines]
     ready = select.poll()
     ready.register(fd, select.POLLOUT)
     at = 0
