@@ -281,3 +281,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "token": ("credential", "secret"),
     "type": ("protocol", "kind"),
 }
+
+# Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
+IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "store"), ("accounts", "counters"))
