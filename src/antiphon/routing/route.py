@@ -33,7 +33,7 @@ class RouteTable:
 
     def find(self, model: str) -> Route:
         """The route of that very name, else that of the pattern that fits best."""
-        route = self.match(model)
+        route = self._routes.get(model) or self.match(model)
         if route is None:
             raise unknown_model(model)
         return route
