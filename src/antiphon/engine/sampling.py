@@ -46,7 +46,7 @@ PACKAGED_DEFAULTS: Final[Document] = {
     "top_k": 40,
     "min_p": 0.05,
     **REPETITION,
-    "logit_bias": [[END_OF_TURN, 4.0]],
+    "logit_bias": [[END_OF_TURN, 5.0]],
 }
 
 
