@@ -183,6 +183,10 @@ DOCUMENT_FAULTS = [
         "8: [[route]] \"m\": unknown key 'targets[1].weigth'; did you mean 'targets[1].weight'?",
         '8: [[route]] "m": there is no [[upstream]] named "b"',
     ]),
+    (UPSTREAM + '[[route]]\nmodel = "gpt-*"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
+        "6: [[route]] \"gpt-*\": 'targets[0].model' is sent to the upstream as it is written, so it cannot hold '*'; "
+        "leave it out to send the client's"
+    ]),
     (UPSTREAM + '[[route]]\nmodel = "m"\n[[route.targets]]\nupstream = "a"\nweight = 0\npriority = -1\n', [
         "8: [[route]] \"m\": 'targets[0].weight' must be 1 or more",
         "9: [[route]] \"m\": 'targets[0].priority' must be 0 or more",

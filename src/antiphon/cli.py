@@ -83,7 +83,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         return 1
     if options.command == "serve":
         return supervisor.run(settings)
-    for warning in settings.warnings:
+    for warning in (*settings.warnings, *settings.idle):
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))
     return 0

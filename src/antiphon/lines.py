@@ -9,12 +9,15 @@ import stat
 from collections.abc import Sequence
 from typing import Final
 
+ERASE: Final = b"\r\x1b[K"  # ECMA-48: the cursor's line, from its beginning
+
 
 class Lines:
     """A reader that stops reading its pipe, a full disk or a closed descriptor must not stop traffic.
 
     A pipe that is writable takes PIPE_BUF bytes at once (POSIX); the descriptor is shared with others, so it stays a
     blocking one. A line that could be written in part is taken back; where that cannot be, it is ended by the next one.
+    On a terminal a line begins by erasing what a progress bar has drawn there (`antiphon.supply.progress`).
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -24,15 +27,17 @@ class Lines:
 
     def write(self, lines: Sequence[bytes]) -> int:
         """-> how many lines, of the last ones, were lost"""
-        data = b"\n".join(lines) + b"\n"
         try:
             is_file = stat.S_ISREG(os.fstat(self.descriptor).st_mode)
+            if not is_file and _draws(self.descriptor):
+                lines = [ERASE + line for line in lines]
             if self._torn:
                 self._write_some(b"\n", is_file)
                 self._torn = False
         except OSError as error:
             self.fault = error.strerror or str(error)
             return len(lines)
+        data = b"\n".join(lines) + b"\n"
         written = self._write_pieces(data, is_file)
         whole = data.rfind(b"\n", 0, written) + 1
         if written > whole:
@@ -69,6 +74,10 @@ class Lines:
         except OSError:
             return False
         return True
+
+
+def _draws(descriptor: int) -> bool:
+    return os.isatty(descriptor) and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _pieces(data: bytes) -> list[int]:

@@ -31,6 +31,7 @@ from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.models import Models
 from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
 from antiphon.settings.evaluators import KINDS
@@ -120,7 +121,8 @@ async def build(
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
     )
     health = _health(settings, ready, engine, panel)
-    door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), health)
+    models = _models(settings, gateway, upstreams, born, log)
+    door = Door(gateway, _keys(settings), Cors(server.cors), models, _door_options(server), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
@@ -296,13 +298,14 @@ def _descriptors() -> int:
     return max(2, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OWN_DESCRIPTORS)
 
 
-def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOptions:
-    models: list[Document] = [
-        {"id": name, "object": "model", "created": born, "owned_by": gateway.routes.find(name).targets[0].upstream}
-        for name in gateway.routes.names()
-    ]
-    server = settings.server
+def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUpstream], born: int, log: Log) -> Models:
+    """The embedded model answers to any name, so its host is not asked."""
+    embedded = frozenset(row.name for row in settings.upstreams if row.protocol == "embedded")
+    asked = [row.name for row in settings.upstreams if row.list_models and row.name not in embedded]
+    sources = {name: upstreams[name].models for name in asked}
+    return Models(gateway.routes, born, sources, embedded, gateway.clock, log.error)
+
+
+def _door_options(server: ServerSettings) -> DoorOptions:
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(
-        server.dialect, server.strict, tuple(models), silence, server.receipts, server.max_client_requests
-    )
+    return DoorOptions(server.dialect, server.strict, silence, server.receipts, server.max_client_requests)

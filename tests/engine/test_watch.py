@@ -44,7 +44,7 @@ class Streaming:
         self.begun = threading.Event()
         self.status = 0
         self._url = gateway.url + CHAT
-        self._body = story(stream=True, **more)
+        self._body = story(stream=True, logit_bias={"2": -100}, **more)  # it may not end by itself
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
 

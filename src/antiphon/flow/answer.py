@@ -36,7 +36,6 @@ from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.running import Running
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
-from antiphon.routing.route import ANY_MODEL
 from antiphon.sse import DONE, frame
 
 
@@ -91,7 +90,11 @@ class Turns:
         if turn.wants_receipt or not turn.dialect.takes_plain or (is_judged and turn.request.stream):
             return False
         model = turn.request.model
-        target = self._fast_targets.get(model) if model in self._fast_targets else self._fast_targets.get(ANY_MODEL)
+        if model in self._fast_targets:
+            target = self._fast_targets[model]
+        else:
+            route = self._gateway.routes.match(model)
+            target = None if route is None else self._fast_targets[route.model]
         if target is None:
             return False
         body = fast_body(turn.request, target.upstream, target.model or model)

@@ -21,9 +21,10 @@ from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Annotations, Decision, Policy
 from antiphon.safety.verdict import CALM, FAILURE, Stage, Verdict
 
+# Two phrases by which LiteLLM's client knows a block: in its later versions the first, in all the code in brackets.
 BLOCKED: Final = (
-    "The response was filtered due to the prompt triggering the content management policy of this server. "
-    "Please modify your prompt and retry."
+    "Your request was rejected as a result of the safety system of this server: the prompt triggers its content "
+    "management policy (content_policy_violation). Please modify your prompt and retry."
 )
 UNJUDGED: Final = "The prompt could not be evaluated, and this server answers only what was. Please try again."
 

@@ -13,17 +13,19 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 
 from antiphon.dialects import Dialect
-from antiphon.errors import AntiphonError, RequestError, RouteError
+from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming
 from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
+from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
+from antiphon.server.models import Models
 from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -42,7 +44,6 @@ FAULT_CODES = {
 class DoorOptions:
     dialect: str
     strict: bool
-    models: tuple[Document, ...]
     silence: float  # seconds of silence before a keep-alive comment (decision 15)
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
@@ -58,7 +59,13 @@ class Admission(Struct):
 
 class Door:
     def __init__(
-        self, gateway: Gateway, keys: KeyRing, cors: Cors, options: DoorOptions, ready: Callable[[], Document]
+        self,
+        gateway: Gateway,
+        keys: KeyRing,
+        cors: Cors,
+        models: Models,
+        options: DoorOptions,
+        ready: Callable[[], Document],
     ) -> None:
         self._gateway = gateway
         self._keys = keys
@@ -66,7 +73,7 @@ class Door:
         self._options = options
         self._ready = ready  # what /readyz says besides its status; with a reason, requests would not be answered
         self._callers = Callers(options.max_client_requests, keys_are_limited=keys.are_limited)
-        self._models = {model["id"]: model for model in options.models}
+        self._models = models
         self._turns = Turns(gateway, options.silence)
 
     def handle(self, exchange: Exchange) -> None:
@@ -132,6 +139,7 @@ class Door:
 
     async def close(self) -> None:
         """Ends what is still running, after the server has drained."""
+        await self._models.close()
         await self._turns.close()
 
     def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
@@ -185,14 +193,22 @@ class Door:
             self._list(exchange, request_id, self._gateway.dialects[admission.dialect], admission.place)
 
     def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
-        if place.endpoint is Endpoint.MODELS:
-            document = dialect.write_models([dict(model) for model in self._models.values()])
+        """Upstreams may have to be asked first."""
+        asked = self._models.refresh(place.model if place.endpoint is Endpoint.MODEL else None)
+        if asked is None:
+            self._answer_list(exchange, request_id, dialect, place)
         else:
-            model = self._models.get(place.model)
-            if model is None:
-                raise RouteError(f"The model `{place.model[:200]}` does not exist or you do not have access to it.")
-            document = dialect.write_model(dict(model))
-        self._json(exchange, request_id, 200, document)
+            asked.add_done_callback(lambda _: self._answer_list(exchange, request_id, dialect, place))
+
+    def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
+        if place.endpoint is Endpoint.MODELS:
+            self._json(exchange, request_id, 200, dialect.write_models(self._models.list_all()))
+            return
+        model = self._models.find(place.model)
+        if model is None:
+            self._refuse(exchange, request_id, dialect, unknown_model(place.model))
+        else:
+            self._json(exchange, request_id, 200, dialect.write_model(model))
 
     def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
         self._send(exchange, request_id, status, JSON, encode(document))

@@ -110,6 +110,15 @@ def _read_name(value: object, site: Site) -> str:
     return text
 
 
+def _read_target_model(value: object, site: Site) -> str:
+    text = _read_name(value, site)
+    if "*" in text:
+        raise Wrong(
+            "is sent to the upstream as it is written, so it cannot hold '*'; leave it out to send the client's"
+        )
+    return text
+
+
 def _read_parameter(value: object, site: Site) -> str:
     text = need_text(value)
     if not PARAMETER.fullmatch(text):
@@ -234,6 +243,7 @@ def flag(word: str, other: str) -> Kind:
 
 SWITCH = Kind(_read_switch, Form.SWITCH)
 NAME = Kind(_read_name)
+TARGET_MODEL = Kind(_read_target_model)
 PARAMETER_NAME = Kind(_read_parameter)
 PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)

@@ -51,7 +51,8 @@ def load(
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
-    return replace(settings, path=path, warnings=relations.warn(settings))
+    warnings, idle = relations.warn(settings), relations.find_idle(document, places)
+    return replace(settings, path=path, warnings=warnings, idle=idle)
 
 
 def _read(path: str) -> str:

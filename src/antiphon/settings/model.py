@@ -103,6 +103,7 @@ class UpstreamSettings:
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
     max_idle: int = 256
     proxy: bool = True
+    list_models: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,7 @@ class Settings:
     accounts: AccountsSettings = AccountsSettings()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences
 
     @property
     def embedded(self) -> str | None:

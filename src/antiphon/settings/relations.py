@@ -13,6 +13,7 @@ from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import Suggestions
 from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
+from antiphon.settings.schema import IDLE
 from antiphon.settings.walk import Document, Faults, Places, rows
 
 
@@ -49,6 +50,15 @@ def check_proxies(settings: Settings, environ: Mapping[str, str], faults: Faults
 
 def warn(settings: Settings) -> tuple[str, ...]:
     return tuple(_warnings(settings))
+
+
+def find_idle(document: Document, places: Places) -> tuple[str, ...]:
+    """The keys that are written and do nothing yet."""
+    return tuple(
+        f"{places.find((table, key))[1]}: [{table}]: '{key}' has no effect in this version."
+        for table, key in IDLE
+        if key in document.get(table, {})
+    )
 
 
 def _unique(document: Document, table: str, label: str, faults: Faults, places: Places) -> None:

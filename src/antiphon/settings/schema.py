@@ -17,6 +17,7 @@ from antiphon.settings.kinds import (
     SECRET,
     STORE,
     SWITCH,
+    TARGET_MODEL,
     WORKERS,
     Kind,
     flag,
@@ -128,13 +129,14 @@ UPSTREAM = Table(
         "lacks": Many(PARAMETER_NAME),
         "max_idle": whole(0, 65536),
         "proxy": SWITCH,
+        "list_models": SWITCH,
     },
     required=("name", "protocol"),
 )
 
 TARGET = Table(
     model.TargetSettings,
-    {"upstream": NAME, "model": NAME, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
+    {"upstream": NAME, "model": TARGET_MODEL, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
     required=("upstream",),
 )
 
@@ -307,3 +309,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "token": ("credential", "secret"),
     "type": ("protocol", "kind"),
 }
+
+# Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
+IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "store"), ("accounts", "counters"))

@@ -24,6 +24,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
+from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
@@ -65,8 +66,10 @@ class HttpUpstream:
         self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + forward))
         self._log = log
         self._prepare: Callable[..., Prepared] = prepare
+        prefix = path.removesuffix(row.path.encode())
+        self._models_path = prefix + b"/models"
         self._beside: dict[str, HttpUpstream] = {}
-        self._beside = {endpoint: self._move(path.removesuffix(row.path.encode()), endpoint) for endpoint in row.offers}
+        self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers}
 
     def at(self, endpoint: str) -> HttpUpstream | None:
         return self._beside.get(endpoint)
@@ -90,6 +93,10 @@ class HttpUpstream:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
+
+    async def models(self) -> list[Document]:
+        """What it says it has. Raises UnknownModels."""
+        return await ask_models(self._pool, self._models_path, self._headers)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
         for secret in self._secrets:
