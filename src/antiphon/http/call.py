@@ -95,7 +95,6 @@ class Call:
         "since",
         "sink",
         "wait",
-        "written",
     )
 
     def __init__(self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float) -> None:
@@ -104,7 +103,6 @@ class Call:
         self.request: bytes | None = request  # kept while it may have to be sent (again)
         self.is_head = is_head
         self.reused = False  # on a connection that has served before
-        self.written = 0.0  # when the request went out, to the last tick
         self.paused = False
         self.connection: Connection | None = None
         self.dial: asyncio.Task[None] | None = None

@@ -1,7 +1,8 @@
 """The connections to one origin, and the clock of the calls on them.
 
-Re-use is last in, first out, so that few connections stay warm and the rest grow old; an idle one that hears anything,
-EOF included, is dropped at once. One tick watches all deadlines, and runs only while there is something to watch.
+Re-use is last in, first out, so that few connections stay warm and the rest grow old. An idle one that hears anything,
+EOF included, is dropped at once; the kernel is asked about one that was idle for a while. One tick watches all
+deadlines, and runs only while there is something to watch.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 from antiphon.http.call import CONNECTING, NOBODY, READING, WAITING, Call, ClientError, Failure, Sink, Timeouts
 from antiphon.http.client_connection import Connection
 from antiphon.http.client_reader import AnswerReader
+from antiphon.http.client_socket import is_stale
 from antiphon.http.dial import Dialer
 from antiphon.http.origin import Origin
 from antiphon.http.proxy import Proxy
@@ -115,10 +117,15 @@ class Pool:
         while idle:
             connection = idle.pop()
             transport = connection.transport
-            if transport is not None and not transport.is_closing():
-                call.reused = True
-                connection.begin(call)
-                return call
+            if transport is None or transport.is_closing():
+                continue
+            # Asking the kernel costs 0.6 us: not for a connection that was in use since the last tick.
+            if connection.since != self.now and is_stale(transport):
+                connection.abort()
+                continue
+            call.reused = True
+            connection.begin(call)
+            return call
         self._dial(call)
         return call
 
@@ -169,7 +176,7 @@ class Pool:
                 connection.begin(call)
 
     def send_again(self, call: Call) -> None:
-        """A connection from the idle ones died before it answered: it was stale. Once more, on a fresh one."""
+        """An idle connection had ended before the request reached its peer. Once more, on a fresh one."""
         call.connection = None
         call.reused = False
         self._dial(call)
