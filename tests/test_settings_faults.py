@@ -121,6 +121,9 @@ UPSTREAM_FAULTS = [
     ('lacks = "n"', "'lacks' must be an array of strings, not a string"),
     ('lacks = ["N!"]', "'lacks[0]' must name request parameters, such as 'n' or 'logprobs', not 'N!'"),
     ("max_idle = -1", "'max_idle' must be 0 or more"),
+    ("max_concurrent = 0", "'max_concurrent' must be 1 or more"),
+    ("queue = 5", "'queue' does nothing without 'max_concurrent'"),
+    ("queue_timeout = 5", "'queue_timeout' does nothing without 'max_concurrent'"),
     ('proxy = "http://p"', "'proxy' must be true or false, not a string"),
 ]
 

@@ -85,6 +85,9 @@ class UpstreamSettings:
     ca: str | None = None
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
     max_idle: int = 256
+    max_concurrent: int | None = None  # None: no limit
+    queue: int = 64
+    queue_timeout: float = 10.0
     proxy: bool = True
 
 
