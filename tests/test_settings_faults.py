@@ -231,6 +231,10 @@ DOCUMENT_FAULTS = [
         "3: [safety]: 'prompt.jailbreak' must be one of filter, annotate, off, or a table, not 'high'",
         "5: [safety]: 'prompt.violence.mode' must be one of filter, annotate, not 'x'",
     ]),
+    ('[safety]\nmax_text = 0\ntoo_long = "cut"\n', [
+        "2: [safety]: 'max_text' must be 1 or more",
+        "3: [safety]: 'too_long' must be one of refuse, unjudged, not 'cut'",
+    ]),
     ('[safety]\nmode = "x"\npreset = "x"\nthreshold = "safe"\nstream = "x"\non_failure = "x"\n', [
         "2: [safety]: 'mode' must be one of filter, annotate, not 'x'",
         "3: [safety]: 'preset' must be one of strict, enterprise, child_safe, moderate, minimal, "

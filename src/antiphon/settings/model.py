@@ -176,6 +176,8 @@ class PolicySettings:
     stream: str | None = None
     on_failure: str | None = None
     block_status: int | None = None
+    max_text: int | None = None
+    too_long: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

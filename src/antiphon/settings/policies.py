@@ -73,6 +73,7 @@ def resolve(layers: Layers, lists: Mapping[str, Mode], filters: bool) -> Policy 
             _first(layers, lambda layer: layer.hold.mode, "full") == "adaptive",
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
+        max_text=_first(layers, lambda layer: layer.max_text, None),
     )
 
 
@@ -91,6 +92,9 @@ def _side(stage: Stage, layers: Layers, lists: Mapping[str, Mode], default: Mode
         {name: _detection(stage, name, layers) for name in DETECTIONS[stage]},
         {name: _capped(stage, mode, layers) for name, mode in lists.items()},
         closed=_first(layers, lambda layer: layer.on_failure, "open") == "closed",
+        refuses_long={None: None, "refuse": True, "unjudged": False}[
+            _first(layers, lambda layer: layer.too_long, None)
+        ],
     )
 
 

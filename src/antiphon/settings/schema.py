@@ -202,6 +202,8 @@ POLICY: dict[str, Node] = {
     "stream": one_of("hold", "async"),
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),
+    "max_text": whole(1),
+    "too_long": one_of("refuse", "unjudged"),
 }
 
 SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
