@@ -87,6 +87,9 @@ think = "split"
 forward_headers = ["X-Tenant", "openai-organization"]
 lacks = ["n", "logprobs"]
 max_idle = 7
+max_concurrent = 8
+queue = 9
+queue_timeout = 2.5
 proxy = false
 
 [[upstream]]
@@ -228,6 +231,9 @@ def test_every_upstream_route_and_key(everything: Settings) -> None:
         forward_headers=("x-tenant", "openai-organization"),
         lacks=("n", "logprobs"),
         max_idle=7,
+        max_concurrent=8,
+        queue=9,
+        queue_timeout=2.5,
         proxy=False,
     )
     assert (shipped.url, shipped.lacks, shipped.think) == (None, None, False)

@@ -129,6 +129,9 @@ UPSTREAM_FAULTS = [
     ('lacks = "n"', "'lacks' must be an array of strings, not a string"),
     ('lacks = ["N!"]', "'lacks[0]' must name request parameters, such as 'n' or 'logprobs', not 'N!'"),
     ("max_idle = -1", "'max_idle' must be 0 or more"),
+    ("max_concurrent = 0", "'max_concurrent' must be 1 or more"),
+    ("queue = 5", "'queue' does nothing without 'max_concurrent'"),
+    ("queue_timeout = 5", "'queue_timeout' does nothing without 'max_concurrent'"),
     ('proxy = "http://p"', "'proxy' must be true or false, not a string"),
 ]
 
@@ -245,6 +248,10 @@ DOCUMENT_FAULTS = [
         "2: [safety]: unknown key 'prompt.protected_material_code'",
         "3: [safety]: 'prompt.jailbreak' must be one of filter, annotate, off, or a table, not 'high'",
         "5: [safety]: 'prompt.violence.mode' must be one of filter, annotate, not 'x'",
+    ]),
+    ('[safety]\nmax_text = 0\ntoo_long = "cut"\n', [
+        "2: [safety]: 'max_text' must be 1 or more",
+        "3: [safety]: 'too_long' must be one of refuse, unjudged, not 'cut'",
     ]),
     ('[safety]\nmode = "x"\npreset = "x"\nthreshold = "safe"\nstream = "x"\non_failure = "x"\n', [
         "2: [safety]: 'mode' must be one of filter, annotate, not 'x'",

@@ -52,6 +52,7 @@ CASES = {
     "": ("medium", "-"),
     "[safety]\nenabled = true": ("medium", "-"),
     "[safety]\nblock_status = 451": ("medium", "-"),
+    '[safety]\nmax_text = 1000\ntoo_long = "unjudged"': ("medium", "-"),
     '[safety]\nmode = "filter"': ("medium", "medium"),
     '[safety]\nmode = "annotate"': ("-", "-"),
     '[safety]\npreset = "moderate"': ("medium", "medium"),

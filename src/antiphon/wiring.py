@@ -22,7 +22,7 @@ from antiphon.evaluators.orders import Orders
 from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
-from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.http.client import Concurrency, Pool, Timeouts, parse_url, proxy_for, ssl_context
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
@@ -230,6 +230,7 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> H
         ssl_context=trust(upstream.ca if origin.tls else None) if is_tls else None,
         proxy=proxy,
         max_idle=upstream.max_idle,
+        concurrency=_concurrency(upstream),
         log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
     )
     secrets: tuple[str, ...] = ()
@@ -251,6 +252,12 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> H
         secrets=secrets,
         log=log.error,
     )
+
+
+def _concurrency(upstream: UpstreamSettings) -> Concurrency | None:
+    if upstream.max_concurrent is None:
+        return None
+    return Concurrency(upstream.max_concurrent, upstream.queue, upstream.queue_timeout)
 
 
 def _routes(settings: Settings) -> list[Route]:

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from antiphon.lines import Lines
+from antiphon.lines import Lines as LogLines
 from antiphon.supply.progress import Bar, Lines, show_on
 
 WHOLE = 100_000_000
@@ -121,7 +121,7 @@ def test_log_lines_of_other_processes_and_a_bar_do_not_mix(monkeypatch: pytest.M
                 clock.now += 1.0
                 bar.moved(percent * WHOLE // 100, WHOLE)
                 if percent < 100:
-                    assert Lines(follower).write([b'{"status":%d}' % percent, b"x" * 200]) == 0
+                    assert LogLines(follower).write([b'{"status":%d}' % percent, b"x" * 200]) == 0
             bar.close()
         written = b""
         while not written.endswith(b"25.0 MB/s\r\n"):
@@ -137,7 +137,7 @@ def test_a_log_on_a_plain_terminal_has_no_control_characters(monkeypatch: pytest
     monkeypatch.setenv("TERM", "dumb")
     leader, follower = pty.openpty()
     try:
-        Lines(follower).write([b"line"])
+        LogLines(follower).write([b"line"])
         assert os.read(leader, 100) == b"line\r\n"
     finally:
         os.close(leader)

@@ -53,6 +53,8 @@ class QuickTurn(msgspec.Struct):
         if policy is None:
             self.send()
             return True
+        if policy.max_text is not None:  # the whole way counts
+            return False
         if policy.prompt.blocks:
             if policy.races:
                 return False

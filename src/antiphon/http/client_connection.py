@@ -15,13 +15,11 @@ from httptools import HttpParserError, HttpParserUpgrade
 from antiphon.http.call import READING, WAITING, Call, Failure
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
+from antiphon.http.client_socket import is_undelivered
 
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
-# A re-used connection that ends this soon after a request was stale, and the request was never read. Later the upstream
-# may have worked on it, and it must not be sent twice (RFC 9110 §9.2.2). A tick is added: that old the clock may be.
-STALE: Final = 1.0 + 0.25
 SMALL: Final = 32 * 1024  # bytes
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
@@ -88,7 +86,6 @@ class Connection(asyncio.Protocol):
         call.phase = WAITING
         call.wait = self._pool.first_byte
         call.heard = True  # the next tick starts the clock
-        call.written = self._pool.now
         if call.paused:
             call.wait = inf
             self.hold()
@@ -109,7 +106,12 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def eof_received(self) -> None:
-        self._gone(None)
+        call = self.call
+        if call is not None and self._is_unread(call):
+            self.abort()
+            self._pool.send_again(call)
+        else:
+            self._gone(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone(exc)
@@ -125,9 +127,6 @@ class Connection(asyncio.Protocol):
         call = self.call
         if call is None:
             self.abort()
-        elif call.reused and call.request is not None and self._pool.time() - call.written < STALE:
-            self.abort()
-            self._pool.send_again(call)
         elif self._opened and self._reader.until_eof and exc is None:
             try:
                 self._finish(call)
@@ -136,6 +135,13 @@ class Connection(asyncio.Protocol):
         else:
             where = "inside" if self._opened else "before"
             self._pool.fail(call, Failure.RESET, f"the connection ended {where} the answer")
+
+    def _is_unread(self, call: Call) -> bool:
+        """The peer closed a connection that has served before, and the request had not reached it."""
+        request, transport = call.request, self.transport
+        if not call.reused or request is None or transport is None:
+            return False
+        return is_undelivered(transport, request)
 
     # Reading
 

@@ -102,6 +102,9 @@ class UpstreamSettings:
     ca: str | None = None
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
     max_idle: int = 256
+    max_concurrent: int | None = None  # None: no limit
+    queue: int = 64
+    queue_timeout: float = 10.0
     proxy: bool = True
     list_models: bool = True
 
@@ -194,6 +197,8 @@ class PolicySettings:
     on_failure: str | None = None
     block_status: int | None = None
     judge_tools: bool | None = None
+    max_text: int | None = None
+    too_long: str | None = None
     override: bool = False  # of a route: its words count, however strict the key's and the server's are
 
 

@@ -80,7 +80,8 @@ def resolve(own: Layers, server: SafetySettings, lists: Mapping[str, Mode], filt
             _all_say(readings, lambda layer: layer.hold.mode, "adaptive"),
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),
-        judge_tools=any(_first(layers, lambda layer: layer.judge_tools, False) for layers in readings),
+        judge_tools=True in _said(readings, lambda layer: layer.judge_tools),
+        max_text=min(_said(readings, lambda layer: layer.max_text), default=None),
     )
 
 
@@ -105,7 +106,8 @@ def _side(stage: Stage, readings: Readings, lists: Mapping[str, Mode], default: 
         tuple(_grade(stage, name, readings, default) for name in CATEGORIES),
         {name: _detection(stage, name, readings) for name in DETECTIONS[stage]},
         {name: _list(stage, mode, readings) for name, mode in lists.items()},
-        closed=any(_first(layers, lambda layer: layer.on_failure, "open") == "closed" for layers in readings),
+        closed="closed" in _said(readings, lambda layer: layer.on_failure),
+        refuses_long="refuse" in too_long if (too_long := _said(readings, lambda layer: layer.too_long)) else None,
     )
 
 
@@ -171,8 +173,11 @@ def _first(layers: Layers, read: Callable[[PolicySettings], Any], default: Any) 
     return next((value for layer in layers if (value := read(layer)) is not None), default)
 
 
+def _said(readings: Readings, read: Callable[[PolicySettings], Any]) -> list[Any]:
+    """What each of them says, as far as it says anything."""
+    return [word for layers in readings if (word := _first(layers, read, None)) is not None]
+
+
 def _all_say(readings: Readings, read: Callable[[PolicySettings], str | None], word: str) -> bool:
     """The less strict word holds only where nobody says another."""
-    return {_first(layers, read, word) for layers in readings} == {word} and any(
-        _first(layers, read, None) for layers in readings
-    )
+    return set(_said(readings, read)) == {word}

@@ -21,6 +21,7 @@ def check(document: Document, faults: Faults, places: Places) -> None:
     for table, label in (("upstream", "name"), ("route", "model"), ("key", "name")):
         _unique(document, table, label, faults, places)
     _urls(document, faults)
+    _queues(document, faults)
     _targets(document, faults)
     _locks(document, faults)
     _listeners(document, faults)
@@ -78,6 +79,13 @@ def _urls(document: Document, faults: Faults) -> None:
     for position, row in rows(document, "upstream"):
         if "url" not in row and row.get("protocol") not in ("scripted", "embedded"):
             faults.miss(("upstream", position, "url"))
+
+
+def _queues(document: Document, faults: Faults) -> None:
+    for position, row in rows(document, "upstream"):
+        for key in ("queue", "queue_timeout"):
+            if key in row and "max_concurrent" not in row:
+                faults.add(("upstream", position, key), f"'{key}' does nothing without 'max_concurrent'")
 
 
 def _targets(document: Document, faults: Faults) -> None:

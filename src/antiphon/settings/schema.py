@@ -128,6 +128,9 @@ UPSTREAM = Table(
         "ca": AUTHORITIES,
         "lacks": Many(PARAMETER_NAME),
         "max_idle": whole(0, 65536),
+        "max_concurrent": whole(1, 1_000_000),
+        "queue": whole(0, 1_000_000),
+        "queue_timeout": seconds(),
         "proxy": SWITCH,
         "list_models": SWITCH,
     },
@@ -223,6 +226,8 @@ POLICY: dict[str, Node] = {
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),
     "judge_tools": SWITCH,
+    "max_text": whole(1),
+    "too_long": one_of("refuse", "unjudged"),
 }
 
 SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})

@@ -29,6 +29,7 @@ from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
+FULL = frozenset({Failure.BUSY, Failure.QUEUE_TIMEOUT})
 ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
@@ -204,6 +205,9 @@ class Answer:
             # Cut without the closing chunk, or silent after its last word: the stream judges whether that was all (F5).
             self._log(f"upstream {self._name}: {error}")
             self._receiver.end(self._decoder.close(), self._source)
+        elif error.failure in FULL:
+            words = "The upstream has as many requests as it may have at a time. Please try again."
+            self._fail(UpstreamError(words, status=503, code="overloaded", retry_after=1), str(error))
         elif error.failure in TIMEOUTS:
             self._fail(UpstreamError("The upstream did not answer in time.", status=504, code="timeout"), str(error))
         elif error.failure is Failure.RESET and self._status:

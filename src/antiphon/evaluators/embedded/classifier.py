@@ -9,7 +9,8 @@ from typing import Final
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
 from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
-from antiphon.evaluators.embedded.language import ENGLISH, HEADS, Gate, Parts
+from antiphon.evaluators.embedded.language import HEADS, Gate, Parts
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser
@@ -68,6 +69,7 @@ class Classifier:
             scores=tuple(max(column) for column in zip(*(v.scores or _NO_SCORES for v in found), strict=True)),
             jailbreak=any(v.jailbreak for v in found) if stage is Stage.PROMPT else None,
             jailbreak_score=max(v.jailbreak_score or 0.0 for v in found) if stage is Stage.PROMPT else None,
+            error=UNSUPPORTED_LANGUAGE if parts.unread else None,
         )
 
     def _part(self, language: str, text: str, stage: Stage) -> Verdict:

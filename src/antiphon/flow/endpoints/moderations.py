@@ -15,7 +15,7 @@ from antiphon.flow.ports import Document, Incoming, Scope
 from antiphon.flow.turn import Turn
 from antiphon.safety.moderation import MODEL, moderation_result
 from antiphon.safety.policy import Side
-from antiphon.safety.verdict import FAILED, Stage, Verdict
+from antiphon.safety.verdict import FAILURES, Stage, Verdict
 
 TOGETHER: Final = 8  # texts that are asked about at once
 OFF: Final = "The evaluators of this server are switched off."
@@ -39,7 +39,7 @@ class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
         for start in range(0, len(texts), TOGETHER):
             some = [gateway.judge.ask(Stage.PROMPT, readings(text), scope) for text in texts[start : start + TOGETHER]]
             verdicts += [await future for future in some]
-        if any(verdict.error == FAILED for verdict in verdicts):
+        if any(verdict.error in FAILURES for verdict in verdicts):
             raise OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
         results = [moderation_result(verdict, side) for verdict in verdicts]
         return {"id": "modr-" + gateway.entropy(12).hex(), "model": MODEL, "results": results}
