@@ -89,12 +89,12 @@ ODD_SPELLINGS: tuple[bytes, ...] = (
     b"]",
     b"/**/1",
 )
-EXTRA_KEYS: tuple[str, ...] = (
-    "model stream messages input prompt n stop user tools tool_choice functions metadata stream_options logit_bias "
-    "response_format max_tokens max_completion_tokens temperature seed store prediction modalities audio suffix "
-    "__proto__ constructor class error choices index delta message content role tool_calls function arguments name "
-    "finish_reason logprobs usage id object created refusal moderation content_filter_results x_new"
-).split()  # type: ignore[assignment]
+EXTRA_KEYS = """
+model stream messages input prompt n stop user tools tool_choice functions metadata stream_options logit_bias
+response_format max_tokens max_completion_tokens temperature seed store prediction modalities audio suffix
+__proto__ constructor class error choices index delta message content role tool_calls function arguments name
+finish_reason logprobs usage id object created refusal moderation content_filter_results x_new
+""".split()  # noqa: SIM905 - words are easier to read
 TEXT_DAMAGE: tuple[Callable[[bytes, random.Random], bytes], ...] = (
     lambda data, chance: b"\xef\xbb\xbf" + data,
     lambda data, chance: b"\xef\xbb\xbf\xef\xbb\xbf" + data,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from fuzz.findings import Findings
 from fuzz.strict_response import Response
@@ -39,20 +38,20 @@ class AccessLog:
     def __init__(self, path: Path, findings: Findings) -> None:
         self._file = GrowingFile(path)
         self._findings = findings
-        self._answers: dict[str, tuple[int, Any]] = {}  # answered, no line yet
+        self._answers: dict[str, tuple[int, int]] = {}  # status and session; answered, no line yet
         self._lines: dict[str, int] = {}  # a line, no answer yet
         self.turns = 0
 
-    def answered(self, request_id: str, response: Response, case: Any) -> None:
+    def answered(self, request_id: str, response: Response, session: int) -> None:
         """A stream that fails after its head is 200 to the client and logged with what it failed with."""
         status = 0 if is_broken_stream(response) else response.status
         if request_id in self._answers:
-            self._findings.add("x-request-id is unique", request_id, case)
+            self._findings.add("x-request-id is unique", f"session {session}")
         logged = self._lines.pop(request_id, None)
         if logged is None:
-            self._answers[request_id] = (status, case)
+            self._answers[request_id] = (status, session)
         elif status not in (0, logged):
-            self._findings.add("the access line has the answer's status", f"{logged} for {status}", case)
+            self._findings.add("the access line has the answer's status", f"{logged} for {status}, session {session}")
 
     def look(self) -> None:
         for line in self._file.lines():
@@ -69,13 +68,15 @@ class AccessLog:
                     self._findings.add("one access line for each turn", f"two lines, status {status}")
                 self._lines[request_id] = status
             elif answer[0] not in (0, status):
-                self._findings.add("the access line has the answer's status", f"{status} for {answer[0]}", answer[1])
+                self._findings.add(
+                    "the access line has the answer's status", f"{status} for {answer[0]}, session {answer[1]}"
+                )
 
     def end(self, left: int, pulses: int) -> None:
         """`left`: requests whose client went before the answer; `pulses`: questions of health."""
         self.look()
-        for status, case in self._answers.values():
-            self._findings.add("one access line for each turn", f"no line for an answer with {status}", case)
+        for status, session in self._answers.values():
+            self._findings.add("one access line for each turn", f"no line for {status}, session {session}")
         unread = sum(status != CLIENT_GONE for status in self._lines.values())
         if unread > left + pulses:
             self._findings.add("one access line for each turn", f"{unread - left - pulses} lines without an answer")

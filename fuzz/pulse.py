@@ -1,7 +1,7 @@
 """Asks /healthz every 50 ms on a connection of its own, in a process of its own: how long does the loop stand still?
 
-The answer's delay is the pause of the gateway's loop, plus what the machine takes for itself. `late_ms` is the part that
-is known not to be the gateway's: how late this process itself was woken.
+The answer's delay is the pause of the gateway's loop, plus what the machine takes for itself. `late_ms` says how busy
+the machine is: how late this process itself was woken.
 """
 
 from __future__ import annotations

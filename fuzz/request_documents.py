@@ -8,7 +8,15 @@ from typing import Any
 Document = dict[str, Any]
 
 # Routes of the fuzzed gateway. The scripted upstream takes the fault from the model's name.
-PLAIN_MODELS = ("scripted", "scripted", "scripted", "scripted", "scripted-judged", "scripted-no-usage", "scripted-azure")
+PLAIN_MODELS = (
+    "scripted",
+    "scripted",
+    "scripted",
+    "scripted",
+    "scripted-judged",
+    "scripted-no-usage",
+    "scripted-azure",
+)
 FAILING_MODELS = (
     "scripted-error-500",
     "scripted-error-429",

@@ -15,12 +15,14 @@ from fuzz.connection import exchange
 from fuzz.findings import Findings
 from fuzz.gateway import Gateway, started
 from fuzz.logs import AccessLog, ErrorLog
+from fuzz.minimise import minimise, smaller_sessions
 from fuzz.pulse import beating
 from fuzz.request_documents import MODELS
 from fuzz.request_rules import Breach, judge
 from fuzz.request_upstream import CountingUpstream
 from fuzz.requests import HEAVY_SHARE, KEYS, Request, Session, make_session
 from fuzz.strict_request import Rest, read_requests
+from fuzz.strict_response import Response
 
 CONNECTIONS = 24
 WITHIN = 30.0  # seconds for a session; the gateway's own times are far shorter
@@ -127,19 +129,20 @@ class RequestFuzzer:
         connection, answered = await exchange(
             self._gateway.port, session.pieces(), methods, lambda reader: len(reader.responses) >= wanted, WITHIN
         )
-        reader = connection.reader
+        self._count(session, connection.reader.responses)
+        breaches = judge(session, meaning, connection.reader, connection.ended, answered, self._upstream)
+        for breach in breaches:
+            self._report.findings.add(breach.rule, breach.detail, to_case(session))
+        return breaches
+
+    def _count(self, session: Session, responses: list[Response]) -> None:
         report = self._report
         report.sessions += 1
         report.requests += len(session.requests)
-        report.left += len(session.requests) - len(reader.responses) + 1
-        case = to_case(session)
-        for response in reader.responses:
+        report.left += len(session.requests) - len(responses) + 1
+        for response in responses:
             report.statuses[response.status] += 1
-            self._access.answered(response.headers.get(b"x-request-id", b"").decode(), response, case)
-        breaches = judge(session, meaning, reader, connection.ended, answered, self._upstream)
-        for breach in breaches:
-            report.findings.add(breach.rule, breach.detail, {**case, "place": breach.place})
-        return breaches
+            self._access.answered(response.headers.get(b"x-request-id", b"").decode(), response, session.number)
 
     async def _sample(self) -> None:
         while True:
@@ -162,6 +165,19 @@ class RequestFuzzer:
         if report.pulse.get("failed"):
             report.findings.add("/healthz is always answered", f"{report.pulse['failed']} times not")
 
+    async def minimise(self) -> None:
+        """The first case of each group becomes as small as it can cheaply be."""
+        findings, self._report = self._report.findings, Report()
+        for group in findings.groups.values():
+            rule = group.rule
+
+            async def fails(session: Session, rule: str = rule) -> bool:
+                return any(breach.rule == rule for breach in await self.play(session))
+
+            if group.cases and await fails(from_case(group.cases[0])):
+                found = await minimise(from_case(group.cases[0]), smaller_sessions, fails)
+                group.cases.insert(0, to_case(found))
+
 
 async def fuzz_requests(options: Options, folder: Path) -> Report:
     report = Report()
@@ -173,6 +189,7 @@ async def fuzz_requests(options: Options, folder: Path) -> Report:
             await fuzzer.run(options)
             report.pulse = pulse.end()
             await fuzzer.end()
+            await fuzzer.minimise()
     finally:
         await upstream.stop()
     return report

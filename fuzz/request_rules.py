@@ -134,9 +134,7 @@ def _answer_fault(response: Response) -> str | None:
     return None
 
 
-def _session_breaches(
-    session: Session, meaning: Meaning, responses: list[Response], ended: str
-) -> list[Breach]:
+def _session_breaches(session: Session, meaning: Meaning, responses: list[Response], ended: str) -> list[Breach]:
     count = len(meaning.requests)
     last = len(session.requests) - 1
     if len(responses) > count + (meaning.rest in (Rest.BAD, Rest.PARTIAL)):

@@ -13,6 +13,7 @@ import random
 import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from fuzz import request_documents
 from fuzz.bend import bend, damage_text
@@ -63,7 +64,7 @@ class Session:
     def pieces(self) -> list[bytes]:
         data = self.render()
         places = [0, *sorted({min(cut, len(data)) for cut in self.cuts}), len(data)]
-        return [data[start:end] for start, end in zip(places, places[1:], strict=False) if end > start]
+        return [data[start:end] for start, end in pairwise(places) if end > start]
 
 
 def make_session(seed: int, number: int, heavy_share: float = HEAVY_SHARE) -> Session:
@@ -108,7 +109,15 @@ def _request(chance: random.Random, marker: str) -> Request:
 
 def _question(chance: random.Random, base: str) -> tuple[str, str]:
     """A request without a body."""
-    paths = (f"{base}/models", f"{base}/models/scripted", f"{base}/models/%ff%00", "/healthz", "/readyz", f"{base}/x", "/")
+    paths = (
+        f"{base}/models",
+        f"{base}/models/scripted",
+        f"{base}/models/%ff%00",
+        "/healthz",
+        "/readyz",
+        f"{base}/x",
+        "/",
+    )
     return chance.choice(("GET", "GET", "HEAD", "OPTIONS", "DELETE", "POST")), chance.choice(paths)
 
 

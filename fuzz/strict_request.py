@@ -1,7 +1,7 @@
 """A strict reader of requests (RFC 9112), written apart from the gateway's: what the bytes of a session mean.
 
-Whatever two readers could read in two ways is a fault here. A gateway may refuse more than this reader does (limits); it
-must never accept more.
+Whatever two readers could read in two ways is a fault here. A gateway may refuse more than this reader does (limits);
+it must never accept more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Read:
     http10: bool = False
 
     def first(self, name: bytes) -> bytes | None:
-        return self.headers.get(name, [None])[0]  # type: ignore[list-item]
+        values = self.headers.get(name)
+        return values[0] if values else None
 
 
 @dataclass(slots=True)
@@ -141,7 +142,7 @@ def _body(request: Read, data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def _chunks(data: bytes, at: int) -> tuple[bytes, int]:
-    body = []
+    body: list[bytes] = []
     while True:
         line, at = _line(data, at)
         found = CHUNK.match(line)
