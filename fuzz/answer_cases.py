@@ -81,7 +81,7 @@ def make_answer(seed: int, number: int) -> Answer:
     base = chance.choice(tuple(BASES))
     endpoint = chance.choices(ENDPOINTS, (80, 15, 5))[0]
     stream = endpoint != "embeddings" and chance.random() < 0.6
-    form = "stream" if stream == (chance.random() < 0.9) and endpoint != "embeddings" else "whole"
+    form = "stream" if stream == (chance.random() < 0.8) and endpoint != "embeddings" else "whole"
     model = "judged" if chance.random() < 0.15 else "plain"
     labels: list[str] = []
     body = _stream(number, chance, endpoint, labels) if form == "stream" else _whole(number, chance, endpoint, labels)
@@ -121,7 +121,13 @@ def _whole(number: int, chance: random.Random, endpoint: str, labels: list[str])
 def _stream(number: int, chance: random.Random, endpoint: str, labels: list[str]) -> bytes:
     documents = answer_documents.chunks(number, chance, endpoint)
     events = [json.dumps(document).encode() for document in documents]
-    if chance.random() < 0.4:
+    draw = chance.random()
+    if draw < 0.15:
+        labels.append("all bent alike")
+        times = chance.randint(1, 2)
+        seed = chance.random()
+        events = [bend(document, random.Random(seed), times) for document in documents]
+    elif draw < 0.5:
         labels.append("bent")
         for _ in range(chance.randint(1, 3)):
             place = chance.randrange(len(events))

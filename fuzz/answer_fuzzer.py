@@ -52,6 +52,7 @@ timeout = {{ connect = 2, first_byte = 1, idle = 1, total = 6 }}
 [[route]]
 model = "plain"
 targets = [{{ upstream = "up" }}]
+safety = {{ enabled = false }}
 
 [[route]]
 model = "judged"
@@ -184,7 +185,7 @@ class AnswerFuzzer:
         self._errors.look()
         if not self._gateway.is_alive():
             report.findings.add("the worker lives", "it was replaced")
-        if len(report.memory) >= 20 and not memory.is_flat(report.memory):
+        if not memory.is_flat(report.memory):
             report.findings.add("memory is flat", memory.describe(report.memory))
 
     async def minimise(self) -> None:

@@ -10,7 +10,7 @@ import copy
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 MARK = re.compile(rb'"@@(\d+)@@"')
@@ -95,6 +95,10 @@ response_format max_tokens max_completion_tokens temperature seed store predicti
 __proto__ constructor class error choices index delta message content role tool_calls function arguments name
 finish_reason logprobs usage id object created refusal moderation content_filter_results x_new
 """.split()  # noqa: SIM905 - words are easier to read
+CHOICE_KEYS = ("message", "delta", "text", "index", "finish_reason", "logprobs", "content_filter_results")
+MESSAGE_KEYS = """
+content role tool_calls function_call refusal reasoning reasoning_content thinking audio annotations name tool_call_id
+""".split()  # noqa: SIM905
 TEXT_DAMAGE: tuple[Callable[[bytes, random.Random], bytes], ...] = (
     lambda data, chance: b"\xef\xbb\xbf" + data,
     lambda data, chance: b"\xef\xbb\xbf\xef\xbb\xbf" + data,
@@ -176,6 +180,21 @@ class _Bent:
         if isinstance(container, dict):
             container[self._chance.choice(EXTRA_KEYS)] = copy.deepcopy(self._chance.choice(ODD_VALUES))
 
+    def add_known_key(self, container: Any, key: Any) -> None:
+        """A name that is known there, with a value of any type or taken from elsewhere in the document."""
+        if isinstance(container[key], dict):
+            container = container[key]
+        if not isinstance(container, dict):
+            return
+        names: Sequence[str] = EXTRA_KEYS
+        if "finish_reason" in container:
+            names = CHOICE_KEYS
+        elif "content" in container:
+            names = MESSAGE_KEYS
+        other, at = self._chance.choice(places(self._root))
+        value = self._chance.choice((other[at], {"content": None}, {"content": "x"}, *ODD_VALUES))
+        container[self._chance.choice(names)] = copy.deepcopy(value)
+
     def repeat_key(self, container: Any, key: Any) -> None:
         """The same name twice, with another value; or a name that some readers take for the same."""
         if not isinstance(container, dict) or key.startswith("@@"):
@@ -233,6 +252,8 @@ MUTATIONS: tuple[Callable[[_Bent, Any, Any], None], ...] = (
     _Bent.remove,
     _Bent.add_key,
     _Bent.add_key,
+    _Bent.add_known_key,
+    _Bent.add_known_key,
     _Bent.repeat_key,
     _Bent.wrap,
     _Bent.unwrap,

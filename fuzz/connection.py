@@ -55,7 +55,8 @@ class ClientConnection(asyncio.Protocol):
                         break
                     self._transport.write(piece)
                     await self._writable.wait()
-                await self._done
+                if not self._enough(self.reader):
+                    await self._done
             return True
         except TimeoutError:
             return False

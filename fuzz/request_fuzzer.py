@@ -27,6 +27,7 @@ from fuzz.strict_response import Response
 CONNECTIONS = 24
 WITHIN = 30.0  # seconds for a session; the gateway's own times are far shorter
 SAMPLE_EVERY = 1.0
+JUDGED = "scripted-judged"
 LOG_DELAY = 0.5  # the gateway writes its lines at most 0.2 s late
 SETTINGS = """
 [server]
@@ -34,9 +35,9 @@ listen = "127.0.0.1:0"
 auth = true
 access_log = "@folder@/access.log"
 error_log = "@folder@/error.log"
-header_timeout = 2
-body_timeout = 2
-keepalive = 3
+header_timeout = 5
+body_timeout = 5
+keepalive = 10
 cors = ["https://a.test"]
 
 [safety]
@@ -83,7 +84,9 @@ class Report:
 
 def settings_text(url: str) -> str:
     rows = [f'[[upstream]]\nname = "up"\nprotocol = "openai"\nurl = "{url}"\n']
-    rows += [f'[[route]]\nmodel = "{model}"\ntargets = [{{ upstream = "up" }}]\n' for model in MODELS]
+    for model in MODELS:
+        judged = "" if model == JUDGED else "safety = { enabled = false }\n"
+        rows.append(f'[[route]]\nmodel = "{model}"\ntargets = [{{ upstream = "up" }}]\n{judged}')
     for name in KEYS:
         more = {"spelled": 'dialect = "skytells"\n', "strict": "strict = true\n"}.get(name, "")
         rows.append(f'[[key]]\nname = "{name}"\nsecret = "env:FUZZ_KEY_{name.upper()}"\n{more}')
@@ -123,7 +126,7 @@ class RequestFuzzer:
     async def play(self, session: Session) -> list[Breach]:
         meaning = read_requests(session.render())
         count = len(meaning.requests)
-        until_end = meaning.rest is Rest.BAD or (meaning.rest is Rest.PARTIAL and (session.waits or not count))
+        until_end = meaning.rest is Rest.BAD or (meaning.rest is Rest.PARTIAL and session.waits)
         wanted = 10**9 if until_end else count
         methods = [read.method for read in meaning.requests]
         connection, answered = await exchange(
@@ -160,7 +163,7 @@ class RequestFuzzer:
             report.findings.add("the worker lives", "it was replaced")
         self._errors.look()
         self._access.end(report.left, int(report.pulse.get("asked", 0)))
-        if len(report.memory) >= 20 and not memory.is_flat(report.memory):
+        if not memory.is_flat(report.memory):
             report.findings.add("memory is flat", memory.describe(report.memory))
         if report.pulse.get("failed"):
             report.findings.add("/healthz is always answered", f"{report.pulse['failed']} times not")

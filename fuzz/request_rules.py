@@ -78,7 +78,7 @@ def _response_breaches(
     found = []
     if b"x-request-id" not in response.headers:
         found.append(("x-request-id stands once in every answer", f"{response.status} has none"))
-    if response.interim and (read is None or b"expect" not in read.headers):
+    if response.interim and read is not None and b"expect" not in read.headers:
         found.append(("100 Continue only where it was expected", ""))
     if fault := _status_fault(response, turns):
         found.append(("no 5xx by our own fault", fault))
