@@ -74,4 +74,6 @@ async def exchange(
     loop = asyncio.get_running_loop()
     connection = ClientConnection(ResponseReader(methods), enough)
     await loop.create_connection(lambda: connection, "127.0.0.1", port)
-    return connection, await connection.talk(pieces, within)
+    answered = await connection.talk(pieces, within)
+    await asyncio.sleep(0)  # the loop closes the socket
+    return connection, answered
