@@ -5,7 +5,7 @@ from __future__ import annotations
 MIB = 1024 * 1024
 SLACK_SHARE = 0.10
 SLACK_BYTES = 16 * MIB
-FEWEST = 20  # samples; fewer say nothing
+FEWEST = 120  # samples, one a second; in a shorter run one large body decides
 
 
 def is_flat(samples: list[int]) -> bool:

@@ -21,7 +21,7 @@ from fuzz.request_documents import MODELS
 from fuzz.request_rules import Breach, judge
 from fuzz.request_upstream import CountingUpstream
 from fuzz.requests import HEAVY_SHARE, KEYS, Request, Session, make_session
-from fuzz.strict_request import Rest, read_requests
+from fuzz.strict_request import Meaning, Rest, read_requests
 from fuzz.strict_response import Response
 
 CONNECTIONS = 24
@@ -132,17 +132,18 @@ class RequestFuzzer:
         connection, answered = await exchange(
             self._gateway.port, session.pieces(), methods, lambda reader: len(reader.responses) >= wanted, WITHIN
         )
-        self._count(session, connection.reader.responses)
+        self._count(session, meaning, connection.reader.responses)
         breaches = judge(session, meaning, connection.reader, connection.ended, answered, self._upstream)
         for breach in breaches:
             self._report.findings.add(breach.rule, breach.detail, to_case(session))
         return breaches
 
-    def _count(self, session: Session, responses: list[Response]) -> None:
+    def _count(self, session: Session, meaning: Meaning, responses: list[Response]) -> None:
         report = self._report
         report.sessions += 1
         report.requests += len(session.requests)
-        report.left += len(session.requests) - len(responses) + 1
+        most = len(meaning.requests) + (meaning.rest in (Rest.BAD, Rest.PARTIAL))
+        report.left += max(0, most - len(responses))
         for response in responses:
             report.statuses[response.status] += 1
             self._access.answered(response.headers.get(b"x-request-id", b"").decode(), response, session.number)

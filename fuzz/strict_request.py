@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
-# Several spaces before the target: RFC 9112 §3 lets a reader take them for one, and all do.
-REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) +([\x21-\x7e\x80-\xff]+) HTTP/1\.([01])\Z")
+# Several spaces between the words: RFC 9112 §3 lets a reader take them for one, and most do.
+REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) +([\x21-\x7e\x80-\xff]+) +HTTP/1\.([01])\Z")
 FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*\Z")
 HOST = re.compile(rb"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]*\Z")
 CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\Z")

@@ -49,7 +49,7 @@ class ResponseReader:
             return
         if self.open is not None and self._left is None and not self._chunked:
             self._finish()
-        elif self._buffer:
+        elif self.open is None and self._buffer:
             self.fault = "bytes that belong to no response"
 
     def _read_head(self) -> bool:

@@ -178,8 +178,8 @@ def test_the_same_seed_gives_the_same_cases() -> None:
 
 
 def test_memory_that_grows_is_found() -> None:
-    assert is_flat([50 * MIB] * 40)
-    assert not is_flat([(50 + number) * MIB for number in range(60)])
+    assert is_flat([50 * MIB] * 200)
+    assert not is_flat([(50 + number) * MIB for number in range(200)])
     steady = Series("worker", [100 * MIB] * 40, [20] * 40)
     assert steady.is_flat()
     assert not Series("worker", [(100 + number) * MIB for number in range(40)], [20] * 40).is_flat()
