@@ -148,10 +148,11 @@ def _read_so_far(data: bytes, framing: str) -> bytes:
     if framing != "chunked":
         return data
     out = []
-    while (line := data.find(b"\r\n")) >= 0:
-        size = int(data[:line], 16)
+    at = 0
+    while (line := data.find(b"\r\n", at)) >= 0:
+        size = int(data[at:line], 16)
         out.append(data[line + 2 : line + 2 + size])
-        data = data[line + 4 + size :]
+        at = line + 4 + size
     return b"".join(out)
 
 

@@ -152,7 +152,8 @@ class Client:
 
     async def _drain(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await reader.read(65536)
-        self._outcomes[f"status {first[9:12].decode(errors='replace')}"] += 1
+        if first.startswith(b"HTTP/1.1 "):
+            self._outcomes[f"status {first[9:12].decode()}"] += 1
         while await reader.read(65536):
             pass
         writer.transport.abort()
@@ -198,12 +199,28 @@ def sample(gateway: Gateway, series: dict[int, Series]) -> None:
     for pid in gateway.processes():
         try:
             descriptors = len(os.listdir(f"/proc/{pid}/fd"))
-            name = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            name = role(gateway, pid)
         except OSError:
             continue
-        one = series.setdefault(pid, Series(name.strip()[-40:]))
+        one = series.setdefault(pid, Series(name))
         one.memory.append(resident_bytes(pid))
         one.descriptors.append(descriptors)
+
+
+def role(gateway: Gateway, pid: int) -> str:
+    """Forked workers have the supervisor's command line: what tells them apart is who asks for what."""
+    if pid == gateway.pid:
+        return "supervisor"
+    command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    known = {
+        b"antiphon.evaluators": "evaluators",
+        b"antiphon.engine.native": "native engine",
+        b"antiphon.tokens": "tokens",
+    }
+    for word, name in known.items():
+        if word in command:
+            return name
+    return "worker or engine host"
 
 
 def tell(series: dict[int, Series], outcomes: Counter[str], faults: list[bytes]) -> int:
