@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench.processes import tree
-from fuzz import answer_fuzzer, request_fuzzer
+from fuzz import answer_fuzzer, request_fuzzer, soak
 from fuzz.__main__ import arguments, play_again, tell
 from fuzz.answer_cases import make_answer
 from fuzz.requests import make_session
@@ -44,6 +44,18 @@ async def test_a_case_can_be_played_again(tmp_path: Path, capsys: pytest.Capture
     answer = answer_fuzzer.to_case(make_answer(SEED, 1))
     assert await play_again(json.loads(json.dumps(answer))) == 0
     assert capsys.readouterr().out.count("no rule is broken") == 2
+
+
+async def test_a_short_soak_tells_of_every_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # without the embedded model
+    await soak.soak(soak.Options(SEED, minutes=0.05, connections=4), tmp_path)
+    told = capsys.readouterr().out
+    assert "embedded model: no file" in told
+    assert "status 200" in told
+    assert [told.count(f"| {name} |") for name in ("supervisor", "evaluators", "worker or engine host")] == [1, 1, 2]
+    assert "error log:" not in told
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
