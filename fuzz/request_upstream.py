@@ -13,6 +13,16 @@ MARKER = re.compile(r"fz\.\d+\.\d+s?")
 ERROR_MODEL = re.compile(r"scripted-error-(\d{3})")
 HARMLESS = ("scripted-no-usage", "scripted-azure")  # faults that give a whole answer
 
+LARGE = 256 * 1024  # bytes; a larger request is not read here, as that would stop the fuzzer's own loop
+ANSWER = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1767225600,
+    "model": "scripted",
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Much."}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3},
+}
+
 
 class CountingUpstream:
     def __init__(self) -> None:
@@ -34,11 +44,12 @@ class CountingUpstream:
         found = MARKER.search(received.headers.get("idempotency-key", "")) or MARKER.search(
             received.body.decode("utf-8", "replace")
         )
-        script = _script(received)
+        is_large = len(received.body) > LARGE
+        script = json_answer(ANSWER) if is_large else _script(received)
         if found is None:
             self.unmarked += 1
         else:
-            self.turns.setdefault(found[0], []).append(_status(script, received))
+            self.turns.setdefault(found[0], []).append(200 if is_large else _status(script, received))
         return script
 
 
