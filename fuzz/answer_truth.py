@@ -12,15 +12,12 @@ from fuzz.answer_cases import Answer
 LINE_END = re.compile(rb"\r\n|\n|\r")
 FINISH = re.compile(rb'"(?:f|\\u0066|F)(?:inish_reason|INISH_REASON)[^"]*"\s*:\s*+(?!null\b)', re.ASCII)
 
-ODD_FINISH = re.compile(rb'"(?:f|\\u0066)inish_reason"\s*:\s*+(?!null\b|"[a-z])')
-
 
 @dataclass(slots=True)
 class Truth:
     words: list[str] = field(default_factory=list)  # every word that was sent, in order
     owed: list[str] = field(default_factory=list)  # those that must arrive if the answer is told to be whole
     may_finish: bool = False  # a finish reason was sent, however spelled
-    odd_finish: bool = False  # … one that is no word
 
 
 def words_in(text: str, number: int) -> list[str]:
@@ -35,7 +32,6 @@ def read_truth(answer: Answer) -> Truth:
     framed = answer.framed
     truth = Truth(words_in(framed.plain.decode("utf-8", "replace"), answer.number))
     truth.may_finish = FINISH.search(framed.plain) is not None
-    truth.odd_finish = ODD_FINISH.search(framed.plain) is not None
     if not framed.exact or any(label.startswith(("type", "header b'content-encoding")) for label in answer.labels):
         return truth
     texts = _stream_texts(framed.plain, answer) if answer.form == "stream" else _whole_texts(framed.plain, answer)
@@ -94,7 +90,10 @@ def _take(document: dict[str, Any], answer: Answer, texts: list[str]) -> bool:
         text = entry.get("text") if answer.endpoint == "completions" else _content(entry)
         if isinstance(text, str):
             texts.append(text)
-        if isinstance(entry.get("finish_reason"), str) and entry["finish_reason"]:
+        reason = entry.get("finish_reason")
+        if (
+            reason.get("type") if isinstance(reason, dict) else reason
+        ):  # whatever it is: a value that no row has is an end
             return True
     return False
 

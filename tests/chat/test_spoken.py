@@ -118,3 +118,10 @@ def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
 def test_parts_that_are_no_text_to_us_are_read_but_for_their_data() -> None:
     parts = [{"type": "output_html", "text": "W"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
     assert answer_texts({"content": "C", "content_parts": parts}) == ["C", "W"]
+
+
+@pytest.mark.parametrize("calls", [0.5, True, 2**64, "x", {"a": 1}, [None, 3]])
+def test_what_stands_for_calls_and_is_no_list_is_passed_over(calls: object) -> None:
+    message = {"role": "user", "content": "Hello", "tool_calls": calls}
+    assert prompt_texts({"messages": [message]})[0].startswith("Hello")
+    assert "Hello" in answer_texts(message)

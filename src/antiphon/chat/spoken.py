@@ -146,14 +146,14 @@ def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
     audio = delta.get("audio")
     if isinstance(audio, dict) and type(audio.get("transcript")) is str:
         yield "audio", audio["transcript"]
-    for call in delta.get("tool_calls") or ():
+    for call in calls if isinstance(calls := delta.get("tool_calls"), list) else ():
         yield f"call {call.get('index')}", "".join(_call(call))
     if isinstance(delta.get("function_call"), dict):
         yield "call", "".join(_function(delta["function_call"]))
 
 
 def call_words(message: Document) -> Iterator[str]:
-    for call in message.get("tool_calls") or ():
+    for call in calls if isinstance(calls := message.get("tool_calls"), list) else ():
         if isinstance(call, dict):
             yield from _call(call)
     if isinstance(message.get("function_call"), dict):
