@@ -234,10 +234,7 @@ class Disguises:
         """kkiillll"""
 
         def halve(match: re.Match[str]) -> str:
-            word = match[0]
-            return (
-                word[::2] if len(word) > 1 and _DOUBLED.fullmatch(word) and word.lower() not in self._common else word
-            )
+            return match[0][::2] if _DOUBLED.fullmatch(match[0]) else match[0]
 
         return self._better(text, lambda sample: _WORD.sub(halve, sample))
 
