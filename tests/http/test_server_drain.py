@@ -26,6 +26,18 @@ def test_a_running_answer_finishes_and_closes() -> None:
         assert run.server.connections == 0
 
 
+def test_a_client_that_stays_open_after_its_answer_does_not_hold_the_drain() -> None:
+    with running(later) as run, run.client() as client:
+        client.send(get())
+        exchange = run.next_exchange()
+        done = run.draining(100 * DEADLINE)
+        run.wait_for(lambda: run.server.draining)
+        run.echo(exchange)
+        assert client.answer().status == 200
+        done()  # long before the drain's own time is over
+        assert run.server.connections == 0
+
+
 def test_a_stream_that_had_started_finishes() -> None:
     with running(later) as run, run.client() as client:
         client.send(get())
