@@ -142,12 +142,15 @@ class RequestReader:
         self._at = 0
         if not self._partial:
             self._exact = bool(self._fresh)
+        declined: bytes | memoryview | None = None
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
+            declined = data[upgrade.args[0] :]
         except HttpParserError as error:
             self._end(error, data)
+        if declined is not None:  # outside of the handler: an error in it would seem to be one of a callback
+            self._decline_upgrade(declined)
         if not self.fed and not self._fresh and not self.ended:
             self.fed = 1  # a head began behind the last request
         if self.fed:
