@@ -51,10 +51,14 @@ def judge(
 
 def marker_of(read: Read) -> str:
     """From the header; from the body where the header was mutated away."""
-    found = MARKER.search((read.first(b"idempotency-key") or b"").decode("latin-1"))
+    found = MARKER.search(_key(read))
     if found is None:
         found = MARKER.search(_plain(read).decode("utf-8", "replace"))
     return found[0] if found is not None else ""
+
+
+def _key(read: Read) -> str:
+    return (read.first(b"idempotency-key") or b"").decode("latin-1")
 
 
 def _plain(read: Read) -> bytes:
@@ -67,8 +71,9 @@ def _plain(read: Read) -> bytes:
 
 
 def _sender(read: Read | None, request: Request | None) -> Request | None:
-    """The request whose dialect an error must have; None where the head does not say it for certain."""
-    known = read is not None and read.method in METHODS
+    """The request whose dialect an error must have; None where the head does not say it for certain. A marker in the
+    body does not: the request before it may have swallowed it."""
+    known = read is not None and read.method in METHODS and MARKER.fullmatch(_key(read)) is not None
     return request if known and request is not None and request.exact else None
 
 
@@ -113,7 +118,7 @@ def _turns_fault(response: Response, read: Read | None, turns: list[int]) -> str
         return None
     path = read.target.partition(b"?")[0]
     asks = read.method == b"POST" and path.endswith((b"/completions", b"/embeddings"))
-    if response.status == 200 and asks and not turns and b"idempotency-key" in read.headers:
+    if response.status == 200 and asks and not turns and MARKER.fullmatch(_key(read)):
         return "an answer without a turn"
     if 400 <= response.status < 500 and any(200 <= turn < 400 for turn in turns):
         return f"{response.status} although the upstream was asked and answered {turns[0]}"
@@ -139,7 +144,9 @@ def _session_breaches(session: Session, meaning: Meaning, responses: list[Respon
     last = len(session.requests) - 1
     if len(responses) > count + (meaning.rest in (Rest.BAD, Rest.PARTIAL)):
         return [Breach("no more answers than requests", f"{len(responses)} for {count}", last)]
-    if len(responses) == count + 1 and responses[-1].status < 400:
+    # A question of health is answered by its head alone, and the connection ends.
+    is_head_alone = meaning.rest is Rest.PARTIAL and responses and responses[-1].headers.get(b"connection") == b"close"
+    if len(responses) == count + 1 and responses[-1].status < 400 and not is_head_alone:
         return [Breach("what is no valid HTTP is refused", f"answered with {responses[-1].status}", last)]
     closed_early = len(responses) < count and ended and not (responses and responses[-1].closes)
     if closed_early:

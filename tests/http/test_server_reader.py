@@ -145,3 +145,9 @@ def test_any_bodies_in_any_pieces(bodies: list[bytes], data: st.DataObject) -> N
     pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     requests, status = read([piece for piece in pieces if piece])
     assert (status, [one.body for one in requests]) == (0, bodies)
+
+
+def test_another_protocol_between_two_requests_is_refused() -> None:
+    http = RTSP.replace(b"RTSP", b"HTTP")
+    assert read([http + RTSP + http])[1] == 400
+    assert read([http + http + http])[1] == 0

@@ -331,7 +331,9 @@ class RequestReader:
         was fed. It is not where the piece begins: a request or a part of one came before, or an empty line."""
         text = self._partial + self._piece
         at = text.find(line, self._at)
-        if at < 0 or (self._exact and not self._at and text[:at].strip(b"\r\n")):
+        start = line.removesuffix(b"HTTP/1.")
+        is_other = any(0 <= text.find(start + other, self._at) < at for other in (b"RTSP/", b"ICE/"))
+        if at < 0 or is_other or (self._exact and not self._at and text[:at].strip(b"\r\n")):
             raise Refusal(400, "The request is not valid HTTP/1.1.")
         self._at = at + len(line)
 
