@@ -85,7 +85,8 @@ def _response_breaches(
         found.append(("x-request-id stands once in every answer", f"{response.status} has none"))
     if response.interim and read is not None and b"expect" not in read.headers:
         found.append(("100 Continue only where it was expected", ""))
-    if fault := _status_fault(response, turns):
+    is_marked = read is not None and bool(marker_of(read))
+    if fault := _status_fault(response, turns, is_marked=is_marked):
         found.append(("no 5xx by our own fault", fault))
     if response.status >= 400 and not (read is not None and read.method == b"HEAD"):
         fault = error_fault(response, request.dialect if request is not None else None)
@@ -98,8 +99,11 @@ def _response_breaches(
     return found
 
 
-def _status_fault(response: Response, turns: list[int]) -> str | None:
+def _status_fault(response: Response, turns: list[int], *, is_marked: bool) -> str | None:
+    """`is_marked`: what the upstream said to this request is known."""
     status = response.status
+    if status in (502, 503, 504) and not is_marked:
+        return None
     if status < 500 or (status in REFUSALS):
         return None
     told = any(turn == 0 or turn >= 400 for turn in turns)
@@ -144,8 +148,8 @@ def _session_breaches(session: Session, meaning: Meaning, responses: list[Respon
     last = len(session.requests) - 1
     if len(responses) > count + (meaning.rest in (Rest.BAD, Rest.PARTIAL)):
         return [Breach("no more answers than requests", f"{len(responses)} for {count}", last)]
-    # A question of health is answered by its head alone, and the connection ends.
-    is_head_alone = meaning.rest is Rest.PARTIAL and responses and responses[-1].headers.get(b"connection") == b"close"
+    # A GET is answered by its head alone, and the connection ends. (A turn would show among the upstream's.)
+    is_head_alone = responses and responses[-1].headers.get(b"connection") == b"close"
     if len(responses) == count + 1 and responses[-1].status < 400 and not is_head_alone:
         return [Breach("what is no valid HTTP is refused", f"answered with {responses[-1].status}", last)]
     closed_early = len(responses) < count and ended and not (responses and responses[-1].closes)
