@@ -142,12 +142,15 @@ class RequestReader:
         self._at = 0
         if not self._partial:
             self._exact = bool(self._fresh)
+        at: int | None = None  # where the new protocol would begin
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
+            at = upgrade.args[0]
         except HttpParserError as error:
             self._end(error, data)
+        if at is not None:  # not while that exception is handled: it would stand as the cause of a fault in the body
+            self._decline_upgrade(data[at:])
         if not self.fed and not self._fresh and not self.ended:
             self.fed = 1  # a head began behind the last request
         if self.fed:
