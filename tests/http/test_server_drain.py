@@ -132,6 +132,14 @@ def test_a_connection_that_never_asks_does_not_hold_the_drain() -> None:
         assert client.ended()
 
 
+def test_a_connection_that_does_not_come_to_http_does_not_hold_the_drain() -> None:
+    with running(proxy_protocol=True) as run, run.client():
+        with run.client() as other:  # accepted after the first one
+            other.send(b"PROXY UNKNOWN\r\n" + get())
+            assert other.answer().status == 200
+        run.draining(10 * DEADLINE)()
+
+
 def test_a_request_that_is_being_sent_is_still_answered() -> None:
     with running() as run, run.client() as client:
         client.send(get(b"/", b"Content-Length: 4", method=b"POST") + b"bo")
