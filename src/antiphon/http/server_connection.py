@@ -35,7 +35,6 @@ class ServerConnection(asyncio.Protocol):
     __slots__ = (
         "_declared",
         "_exchange",
-        "_give_up",
         "_held",
         "_mode",
         "_owes_continue",
@@ -72,7 +71,6 @@ class ServerConnection(asyncio.Protocol):
         self._owes_continue = False
         self._spare = LINGER_BYTES  # how much input may still be thrown away
         self._unsent = 0  # what waited to be written when that was last looked at
-        self._give_up = inf  # when the client has taken too long for the rest of its last answer
         self._pace = BodyPace(server.limits)
         self.deadline = inf
         self.stall = inf  # when writing has been paused for too long
@@ -375,13 +373,15 @@ class ServerConnection(asyncio.Protocol):
 
     def _set_closed(self) -> None:
         self._mode = CLOSED
-        now = self.server.clock()
-        self._unsent = self.transport.get_write_buffer_size()
-        self._give_up = now + self.server.limits.write_timeout
-        self.deadline = now + self._linger()
+        self._await_end(self.server.clock())
 
-    def _linger(self) -> float:
-        return LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS
+    def _await_end(self, now: float) -> None:
+        """When to look whether all is written: then the client had its time. Writing has a time of its own."""
+        self.deadline = now + (LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS)
+        waiting = self.transport.get_write_buffer_size()
+        if waiting and self.stall == inf:
+            self._unsent = waiting
+            self.stall = now + self.server.limits.write_timeout
 
     def cut_short(self, *, flush: bool) -> None:
         """The handler gives up. A chunked body without its end is visibly incomplete; any other needs a reset."""
@@ -430,10 +430,13 @@ class ServerConnection(asyncio.Protocol):
 
     def expire(self, now: float) -> None:
         """A deadline has passed."""
-        if self._mode in (CLOSED, LINGERING):
-            self._cut_unless_unsent(now)
-        elif self.stall <= now:
+        if self.stall <= now:
             self._cut_unless_reading(now)
+        elif self._mode in (CLOSED, LINGERING):
+            if self.transport.get_write_buffer_size():
+                self._await_end(now)
+            else:
+                self.cut()
         elif self._wait is IDLE:
             self.close()
         elif self._wait is HEAD:
@@ -448,16 +451,6 @@ class ServerConnection(asyncio.Protocol):
             self.cut()
             return
         self.stall = now + self.server.limits.write_timeout
-
-    def _cut_unless_unsent(self, now: float) -> None:
-        """The end has been waited for. While the last answer is still being written, the client may take its time."""
-        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
-        if self._unsent < before:
-            self._give_up = now + self.server.limits.write_timeout
-        if not self._unsent or now >= self._give_up:
-            self.cut()
-        else:
-            self.deadline = now + self._linger()
 
     def drain(self, grace: float) -> None:
         """The server is stopping: close what is idle. Who has just connected may still get a request in."""
