@@ -93,7 +93,8 @@ def _take(document: dict[str, Any], answer: Answer, texts: list[str]) -> bool:
         text = entry.get("text") if answer.endpoint == "completions" else _content(entry)
         if isinstance(text, str):
             texts.append(text)
-        reason = entry.get("finish_reason")
+        inner = entry.get("delta")
+        reason = entry.get("finish_reason") or (inner.get("finish_reason") if isinstance(inner, dict) else None)
         if (
             reason.get("type") if isinstance(reason, dict) else reason
         ):  # whatever it is: a value that no row has is an end
