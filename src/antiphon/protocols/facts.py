@@ -29,3 +29,4 @@ class ModelFacts:
     least_budget: int = 0  # tokens of thinking
     most_budget: int | None = None
     max_tokens_name: str | None = None  # the name of its limit, where that differs from the protocol's
+    takes_tools: bool = True
