@@ -248,6 +248,8 @@ def inherit(table: Table) -> None:
                 inborn: Document = {name: made[name] for name in INBORN if name in made}
                 never = {name: False for name in NEVER if made.get(name) is False}
                 rows[key] = {**inborn, **never, **row}
+                if made.get("context") == row.get("context", 0) + row.get("max_output", 0):  # the prompt's part of it
+                    rows[key]["context"] = made["context"]
 
 
 def drop_repeated(rows: dict[str, Document]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.models.names import exact_keys, family_keys, key_of, line_keys
+from antiphon.models.names import exact_keys, family_keys, key_of, line_keys, vendor_of
 
 CLAUDE = "claude-sonnet-4-5"
 
@@ -86,3 +86,24 @@ def test_a_line_is_any_beginning() -> None:
 
 def test_separators_and_cases_are_one() -> None:
     assert key_of("Claude_Sonnet-4.5") == key_of("claude-sonnet-4-5") == CLAUDE
+
+
+@pytest.mark.parametrize(
+    ("name", "vendor"),
+    [
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-7-v1:0", "bedrock"),
+        ("us.anthropic.claude-opus-4-7-v1:0", "bedrock"),
+        ("amazon.nova-pro-v1:0", "bedrock"),
+        ("claude-sonnet-4-5@20250929", "vertex"),
+        ("publishers/google/models/gemini-2.5-pro", "vertex"),
+        ("projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "vertex"),
+        ("models/gemini-2.5-pro", "gemini"),
+        ("accounts/fireworks/models/qwen3-8b", "fireworks"),
+        ("gpt-4o", None),
+        ("openai/gpt-4.1", None),
+        ("qwen2.5-coder", None),
+        ("", None),
+    ],
+)
+def test_some_spellings_tell_the_vendor(name: str, vendor: str | None) -> None:
+    assert vendor_of(name) == vendor

@@ -26,7 +26,7 @@ def test_every_row_can_be_read_and_says_whence_and_when() -> None:
     count = 0
     for vendor, found in ModelTable().rows():
         count += 1
-        assert found.name and found.source and vendor
+        assert "" not in (found.name, found.source, vendor)
         assert day.fullmatch(found.date)
         assert found.context is None or found.context > 0
         if found.price is not None:

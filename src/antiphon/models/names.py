@@ -25,12 +25,26 @@ VERSION: Final = re.compile(r"(?<=-)(\S+)(?:-v\d+(?::\d+){0,2}(?::\d+k)?|-\d+:\d
 DATE: Final = re.compile(r"-(?:20\d{6}|20\d{2}-\d{2}-\d{2}|[01]\d-20\d{2}|\d{4}|00\d)$")
 NEWEST: Final = re.compile(r"-(?:latest|default)$")
 TAG: Final = re.compile(r":[a-z0-9_.-]+$")  # OpenRouter's :free, Ollama's :8b
+# How a name tells where it is served.
+VENDORS: Final = (
+    ("bedrock", re.compile(rf"arn:aws[a-z-]*:bedrock:|(?:{REGION.pattern})?{MAKER.pattern}[a-z]")),
+    ("vertex", re.compile(r"(?:projects/.*/)?publishers/|[a-z0-9.-]+@(?:\d{8}|default|latest)$")),
+    ("fireworks", re.compile(r"accounts/fireworks/")),
+    ("gemini", re.compile(r"models/gem")),
+    ("azure", re.compile(r"azureml://")),
+)
 SEPARATORS: Final = re.compile(r"[^a-z0-9/]+")
 
 
 def key_of(text: str) -> str:
     """`Claude-Sonnet-4.5` and `claude-sonnet-4-5` are one."""
     return SEPARATORS.sub("-", text.lower()).strip("-/")
+
+
+def vendor_of(name: str) -> str | None:
+    """The vendor whose spelling this is. None: it may be anyone's."""
+    text = name[:LONGEST].strip().lower()
+    return next((vendor for vendor, pattern in VENDORS if pattern.match(text)), None)
 
 
 def exact_keys(name: str) -> list[str]:

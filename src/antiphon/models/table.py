@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.models.names import exact_keys, family_keys, key_of, line_keys
+from antiphon.models.names import exact_keys, family_keys, key_of, line_keys, vendor_of
 from antiphon.models.rows import Price, Row
 from antiphon.protocols.facts import ModelFacts
 from antiphon.routing.patterns import Patterns, is_pattern
@@ -29,6 +29,12 @@ class File(msgspec.Struct, frozen=True):
     sources: dict[str, str]  # name -> version
     lines: dict[str, msgspec.Raw]  # beginning of a key -> what holds for models that no row knows
     vendors: dict[str, dict[str, msgspec.Raw]]  # makers of models before those who serve others'
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    context: int | None = None
+    max_output: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,15 @@ class ModelTable:
         found = self.find(name, vendor)
         return defaults if found is None else found.row.facts(defaults)
 
+    def sizes(self, name: str, vendor: str | None, told: Sizes) -> Sizes:
+        """`told`: by the upstream itself, which knows better than the file. The settings know best."""
+        found = self.find(name, vendor)
+        known = (self._of_settings(name), told, found.row if found is not None and found.is_exact else None)
+        return Sizes(
+            next((one.context for one in known if one is not None and one.context is not None), None),
+            next((one.max_output for one in known if one is not None and one.max_output is not None), None),
+        )
+
     def rows(self) -> Iterator[tuple[str, Row]]:
         """All of them, with their vendors: those of the settings first, with vendor ""."""
         for row in self._settings.values():
@@ -108,6 +123,7 @@ class ModelTable:
 
 def find_packaged(name: str, vendor: str | None = None) -> Found | None:
     file = packaged()
+    vendor = vendor or vendor_of(name)
     order, keys = _order(file, name, vendor), exact_keys(name)
     return (
         _first(((place, key) for place in order for key in keys), file, vendor, is_exact=True)
