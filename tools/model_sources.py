@@ -15,6 +15,7 @@ from typing import Any, Final
 
 Document = dict[str, Any]
 MILLION: Final = 1_000_000
+DEAREST: Final = 1000 * MILLION  # that can be true
 
 # Vendors by our names, in the order in which a model is sought that may be anywhere: makers first.
 GENAI: Final = {
@@ -43,7 +44,6 @@ LITELLM: Final = {
     "anthropic": "anthropic",
     "gemini": "gemini",
     "mistral": "mistral",
-    "codestral": "mistral",
     "deepseek": "deepseek",
     "xai": "xai",
     "cohere": "cohere",
@@ -223,7 +223,10 @@ def _litellm_price(row: Document) -> Document | None:
             (tiers.setdefault(int(above) * 1000, {}) if above else tariff)[kind] = micros(Decimal(value))
     whole = {service: with_tiers(*parts) for service, parts in sorted(tariffs.items())}
     price = whole.pop("", {})
-    if "input" not in price and "output" not in price:
+    main = [price[kind] for kind in ("input", "output") if kind in price]
+    is_free = row["litellm_provider"] == "ollama"
+    # It writes 0 where it does not know, and has dollars for a thousand tokens here and there.
+    if not main or (not any(main) and not is_free) or max(main) > DEAREST:
         return None
     services = {service: tariff for service, tariff in whole.items() if "input" in tariff or "output" in tariff}
     return price | ({"services": services} if services else {})

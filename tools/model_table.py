@@ -17,10 +17,10 @@ import os
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -57,6 +57,7 @@ NEVER: Final = ("images", "tools")  # what the model itself cannot do, nobody wh
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 USUAL_EFFORTS: Final = ("low", "medium", "high")
 Table = dict[str, dict[str, Document]]  # vendor -> key -> row
+Report = Callable[[str], None]
 
 
 def main() -> None:
@@ -87,7 +88,7 @@ def _version(file: IndexFile) -> tuple[int, ...]:
     return tuple(int(number) for number in numbers) if all(map(str.isdigit, numbers)) else ()
 
 
-def build(genai: Path, litellm: Path, date: str, earlier: bytes, report: Any) -> str:
+def build(genai: Path, litellm: Path, date: str, earlier: bytes, report: Report) -> str:
     own = tomllib.loads(OWN.read_text())
     table: Table = {vendor: {} for vendor in VENDORS}
     for vendor, key, row in merge(read_genai(genai, date), read_litellm(litellm), report):
@@ -108,7 +109,7 @@ def build(genai: Path, litellm: Path, date: str, earlier: bytes, report: Any) ->
 # From the sources to rows
 
 
-def merge(genai: Iterable[Offer], litellm: Iterable[Offer], report: Any) -> Iterator[tuple[str, str, Document]]:
+def merge(genai: Iterable[Offer], litellm: Iterable[Offer], report: Report) -> Iterator[tuple[str, str, Document]]:
     priced = {(offer.vendor, key_of(offer.name)): offer for offer in genai}
     limited: dict[tuple[str, str], Offer] = {}
     for offer in litellm:
@@ -122,7 +123,7 @@ def merge(genai: Iterable[Offer], litellm: Iterable[Offer], report: Any) -> Iter
             yield *place, row_of(replace(same, name=offer.name), offer, report)
 
 
-def row_of(offer: Offer, priced: Offer | None, report: Any) -> Document:
+def row_of(offer: Offer, priced: Offer | None, report: Report) -> Document:
     row: Document = {"name": offer.name, "kind": KINDS.get(offer.row.get("mode", ""), "chat")}
     output = offer.row.get("max_output_tokens")
     row["max_output"] = output if isinstance(output, int) and output > 0 and row["kind"] != "embedding" else None
@@ -145,7 +146,7 @@ def context_of(most_input: int | None, most_output: int | None, window: int | No
     return window if window == most_input + (most_output or 0) else most_input
 
 
-def price_of(offer: Offer, priced: Offer | None, report: Any) -> tuple[Document | None, list[str]]:
+def price_of(offer: Offer, priced: Offer | None, report: Report) -> tuple[Document | None, list[str]]:
     ours, theirs = priced.price if priced else None, offer.price
     if ours is None:
         return theirs, []

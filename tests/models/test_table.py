@@ -231,6 +231,12 @@ def test_settings_without_a_price_do_not_lend_another_vendors() -> None:
     assert found.price is not None
 
 
+def test_settings_without_a_context_do_not_lend_a_familys() -> None:
+    found = ModelTable([own("gpt-4o-tomorrow", price={"input": 1})]).find("gpt-4o-tomorrow", "openai")
+    assert found is not None
+    assert (found.row.context, found.row.images, found.price) == (None, True, Price(input=1))
+
+
 def test_settings_take_patterns_and_a_name_comes_before_them() -> None:
     table = ModelTable([own("llama-*", context=1), own("llama-big", context=2), own("*", context=3)])
     assert [table.find(name).row.context for name in ("llama-x", "llama-big", "gpt-4o")] == [1, 2, 3]  # type: ignore[union-attr]

@@ -70,6 +70,9 @@ LITELLM: dict[str, dict[str, Any]] = {
         "supported_modalities": ["text"],
     },
     "gpt-dated": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 7e-6},
+    "gpt-zero": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 0.0, "max_input_tokens": 9},
+    "gpt-wrong": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 0.0032, "max_input_tokens": 9},
+    "ollama/own": {"litellm_provider": "ollama", "mode": "chat", "input_cost_per_token": 0.0},
     "picture": {"litellm_provider": "openai", "mode": "image_generation", "output_cost_per_image": 1},
     "bedrock/us-east-1/anthropic.claude-v1": {"litellm_provider": "bedrock", "mode": "chat"},
     "us.anthropic.claude-new-20260101-v1:0": {
@@ -139,6 +142,13 @@ def test_the_price_is_that_of_the_day_and_of_the_dearest_hour(wheels: tuple[Path
     assert rows_of(text, "openai")["gpt-dated"]["price"]["input"] == 3_000_000
     price = rows_of(text, "openai")["gpt-hours"]["price"]
     assert (price["input"], price["services"]["off_peak"]["input"]) == (9_000_000, 1_000_000)
+
+
+def test_prices_that_cannot_be_true_are_unknown(wheels: tuple[Path, Path]) -> None:
+    text, _ = make(wheels)
+    for name in ("gpt-zero", "gpt-wrong"):
+        assert "price" not in rows_of(text, "openai")[name]
+    assert rows_of(text, "ollama")["own"]["price"] == {"input": 0}
 
 
 def test_a_host_has_its_own_limits_and_its_makers_nature(wheels: tuple[Path, Path]) -> None:

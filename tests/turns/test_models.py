@@ -246,3 +246,10 @@ async def test_many_models_are_all_sized(tmp_path: Path) -> None:
     async with start(tmp_path, text, listing()) as (running, _):
         first, second = await asyncio.gather(sizes(running), sizes(running))
         assert first == second == {name: (128_000, top(128_000, 16_384)) for name in names_}
+
+
+async def test_the_embedded_model_has_the_context_that_it_was_given(tmp_path: Path) -> None:
+    text = '[server]\nlisten = "127.0.0.1:0"\naccess_log = "off"\nerror_log = "off"\n[engine]\ncontext = 512\n'
+    async with gateway(tmp_path, text) as running:
+        assert list((await sizes(running)).values()) == [(512, top(512, None))]
+        assert (await running.get(f"{SIZED}/gpt-4o")).json["context_length"] == 512  # whatever it is called

@@ -114,10 +114,9 @@ class ModelTable:
             return found
         if found is None:
             return Found("", own, is_exact=True, is_own=True)
-        row = own.over(found.row)
-        if own.price is None and found.price is None:
-            row = msgspec.structs.replace(row, price=None)
-        return Found(found.vendor, row, is_exact=True, is_own=True)
+        context = found.row.context if found.is_exact else None
+        known = msgspec.structs.replace(found.row, price=found.price, context=context)
+        return Found(found.vendor, own.over(known), is_exact=True, is_own=True)
 
     def _of_settings(self, name: str) -> Row | None:
         if not self._settings:
