@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.models.names import exact_keys, family_keys, key_of, line_keys, vendor_of
 
 CLAUDE = "claude-sonnet-4-5"
+PIECES = [
+    "us.",
+    "anthropic.",
+    "claude",
+    "gpt-4o",
+    "-v1:0",
+    "-2024-01-01",
+    "-latest",
+    "@",
+    "/",
+    ":",
+    "-",
+    "models/",
+    "arn:",
+    "ft:",
+]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +87,20 @@ def test_the_most_exact_key_comes_first() -> None:
 
 @pytest.mark.parametrize("name", ["", " ", "/", ":", "arn:", "-", "models/", "é", "*", "ft:", "a" * 100_000])
 def test_odd_names_lead_nowhere_and_break_nothing(name: str) -> None:
-    assert all(len(key) <= 512 for key in [*exact_keys(name), *family_keys(name), *line_keys(name)])
+    assert all(len(key) <= 256 for key in [*exact_keys(name), *family_keys(name), *line_keys(name)])
+
+
+def test_a_name_that_is_too_long_is_no_model_and_not_the_beginning_of_one() -> None:
+    assert exact_keys("models/" * 100 + "gpt-4o") == list(family_keys("gpt-4o-" + "x" * 300)) == []
+
+
+@given(st.text() | st.lists(st.sampled_from(PIECES)).map("".join))
+def test_any_text_has_keys_that_are_keys(name: str) -> None:
+    """A key's own key is itself, and keys are few."""
+    keys = [*exact_keys(name), *family_keys(name), *line_keys(name)]
+    assert all(key and key_of(key) == key for key in keys)
+    assert len(keys) < 100
+    vendor_of(name)
 
 
 def test_a_family_begins_where_a_word_is_left_out() -> None:

@@ -14,14 +14,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-LONGEST: Final = 512  # characters of a name that is looked for
+LONGEST: Final = 256  # characters of a name that is looked for
+MOST_PARTS: Final = 24  # of a key that may have a family; the table's have at most 10
 REGION: Final = re.compile(r"(?:us-gov|us|eu|uk|apac|ap|jp|au|ca|sa|in|me|af|global|regional)\.(?=[a-z0-9]+\.)")
 MAKER: Final = re.compile(
     r"(?:ai21|amazon|anthropic|cohere|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|writer|xai|zai)\."
 )
-RESOURCE: Final = re.compile(r"(?:.*/)?(?:models|endpoints)/")
-# Bedrock's: -v1:0, -v1:0:200k, -1:0; but claude-v2 is a name.
-VERSION: Final = re.compile(r"(?<=-)(\S+)(?:-v\d+(?::\d+){0,2}(?::\d+k)?|-\d+:\d+)$")
+VERSION: Final = re.compile(r"-v\d+(?::\d+){0,2}(?::\d+k)?$|-\d+:\d+$")  # Bedrock's: -v1:0, -v1:0:200k, -1:0
 DATE: Final = re.compile(r"-(?:20\d{6}|20\d{2}-\d{2}-\d{2}|[01]\d-20\d{2}|\d{4}|00\d)$")
 NEWEST: Final = re.compile(r"-(?:latest|default)$")
 TAG: Final = re.compile(r":[a-z0-9_.-]+$")  # OpenRouter's :free, Ollama's :8b
@@ -43,14 +42,14 @@ def key_of(text: str) -> str:
 
 def vendor_of(name: str) -> str | None:
     """The vendor whose spelling this is. None: it may be anyone's."""
-    text = name[:LONGEST].strip().lower()
+    text = _read(name)
     return next((vendor for vendor, pattern in VENDORS if pattern.match(text)), None)
 
 
 def exact_keys(name: str) -> list[str]:
     """Where the row of this very model may stand, the most exact key first. The last one is the barest."""
     keys: dict[str, None] = {}
-    for text in _spellings(name[:LONGEST].strip().lower()):
+    for text in _spellings(_read(name)):
         key = key_of(text)
         for shorter in (key, _without(NEWEST, key), _without(DATE, _without(NEWEST, key))):
             if shorter:
@@ -77,19 +76,19 @@ def line_keys(name: str) -> Iterator[str]:
 
 
 def _untagged_keys(name: str) -> list[str]:
-    text = name[:LONGEST].strip().lower()
+    text = _read(name)
     return exact_keys(text.split(":")[1] if text.startswith("ft:") else TAG.sub("", text))
 
 
 def _beginnings(keys: list[str]) -> Iterator[tuple[list[str], int]]:
-    parts = keys[-1].split("-") if keys else []
+    parts = keys[-1].split("-", MOST_PARTS) if keys else []
     return ((parts, end) for end in range(len(parts) - 1, 0, -1))
 
 
 def _spellings(text: str) -> Iterator[str]:
     if text.startswith("arn:"):
         text = text.partition("/")[2]
-    text = RESOURCE.sub("", text, count=1).replace("/versions/", "-")
+    text = text.rpartition("models/")[2].replace("/versions/", "-")
     if text.startswith("ft:"):  # OpenAI's: ft:MODEL:ORGANISATION:NAME:ID
         yield ":".join(text.split(":")[:2])
         return
@@ -104,7 +103,18 @@ def _spellings(text: str) -> Iterator[str]:
     for shorter in spellings:
         yield shorter
         if is_bedrock:
-            yield VERSION.sub(r"\1", shorter)
+            yield _without_version(shorter)
+
+
+def _read(name: str) -> str:
+    """ "": it is longer than any model's."""
+    return name.strip().lower() if len(name) <= LONGEST else ""
+
+
+def _without_version(text: str) -> str:
+    """`claude-v2` is a name, without more."""
+    shorter = VERSION.sub("", text)
+    return shorter if "-" in shorter else text
 
 
 def _cut(pattern: re.Pattern[str], text: str) -> str:
