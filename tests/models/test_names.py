@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from antiphon.models.names import exact_keys, family_keys, key_of, line_keys, vendor_of
@@ -94,6 +94,8 @@ def test_a_name_that_is_too_long_is_no_model_and_not_the_beginning_of_one() -> N
     assert exact_keys("models/" * 100 + "gpt-4o") == list(family_keys("gpt-4o-" + "x" * 300)) == []
 
 
+@example("0/:000")
+@example("0/:0/")
 @given(st.text() | st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_text_has_keys_that_are_keys(name: str) -> None:
     """A key's own key is itself, and keys are few."""

@@ -33,11 +33,12 @@ VENDORS: Final = (
     ("azure", re.compile(r"azureml://")),
 )
 SEPARATORS: Final = re.compile(r"[^a-z0-9/]+")
+SLASHES: Final = re.compile(r"-?/[-/]*")
 
 
 def key_of(text: str) -> str:
     """`Claude-Sonnet-4.5` and `claude-sonnet-4-5` are one."""
-    return SEPARATORS.sub("-", text.lower()).strip("-/")
+    return SLASHES.sub("/", SEPARATORS.sub("-", text.lower())).strip("-/")
 
 
 def vendor_of(name: str) -> str | None:
