@@ -1,0 +1,42 @@
+"""The Messages API as a foreign protocol, on one of its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from antiphon.errors import UpstreamError
+from antiphon.protocols.anthropic.decode import decode
+from antiphon.protocols.anthropic.encode import encode
+from antiphon.protocols.anthropic.errors import read_body
+from antiphon.protocols.anthropic.flavor import ANTHROPIC, Flavor
+from antiphon.protocols.anthropic.stream import AnthropicStream, Split
+from antiphon.protocols.facts import ModelFacts
+from antiphon.protocols.protocol import Encoded, Memory
+
+Document = dict[str, Any]
+
+
+class Anthropic:
+    """`new_split`: for a host that does not stream server-sent events (Bedrock frames each event)."""
+
+    __slots__ = ("_flavor", "_new_split", "name")
+
+    def __init__(self, flavor: Flavor = ANTHROPIC, new_split: Callable[[], Split] | None = None) -> None:
+        self.name = flavor.name
+        self._flavor = flavor
+        self._new_split = new_split
+
+    def encode(
+        self, document: Document, model: str, facts: ModelFacts, memory: Memory | None, *, strict: bool
+    ) -> Encoded:
+        return encode(document, model, facts, memory, self._flavor, strict=strict)
+
+    def decode(self, answer: Document, model: str) -> Document:
+        return decode(answer, model)
+
+    def open_stream(self, model: str) -> AnthropicStream:
+        return AnthropicStream(model, self._new_split() if self._new_split else None)
+
+    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+        return read_body(status, body)
