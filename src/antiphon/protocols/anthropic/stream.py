@@ -149,7 +149,7 @@ class AnthropicStream:
         return True
 
     def _take_unusual(self, payload: bytes) -> None:
-        document = decode(payload)
+        document = decode(bytes(payload))
         self._lenient = self._lenient or isinstance(document, Lenient)
         kind = document.get("type")
         if kind == "error" or (isinstance(payload, Named) and payload.name == b"error"):
