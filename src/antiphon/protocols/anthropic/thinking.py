@@ -53,11 +53,13 @@ def encode_thinking(asked: Document, limit: int, facts: ModelFacts, notes: Notes
             notes.drop("reasoning_effort", "the model does not think")
         return Thoughts(None, None, "reasoning_effort")
     if facts.thinking is Thinking.BUDGET:
-        return Thoughts(_with_budget(word, limit, facts, notes), None, "reasoning_effort")
+        budget = _BUDGETS.get(word, _BUDGETS["medium"])
+        config = None if word == "none" else _with_budget(budget, "reasoning_effort", limit, facts, notes)
+        return Thoughts(config, None, "reasoning_effort")
     if word == "none" and facts.thinking is not Thinking.ALWAYS:
         return Thoughts(dict(_OFF), None, "reasoning_effort")
-    config = {"type": "adaptive", "display": "summarized"}
-    return Thoughts(config, _effort(word, facts, notes), "reasoning_effort")
+    adaptive = {"type": "adaptive", "display": "summarized"}
+    return Thoughts(adaptive, _effort(word, facts, notes), "reasoning_effort")
 
 
 def _adapted(own: Document, limit: int, facts: ModelFacts, notes: Notes) -> Document | None:
@@ -68,7 +70,9 @@ def _adapted(own: Document, limit: int, facts: ModelFacts, notes: Notes) -> Docu
         return {"type": "adaptive", "display": own.get("display", "summarized")}
     if kind == "adaptive" and thinks is Thinking.BUDGET:
         notes.rewrite("thinking", "the model needs a number of tokens")
-        return _with_budget("medium", limit, facts, notes)
+        return _with_budget(_BUDGETS["medium"], "thinking", limit, facts, notes)
+    if kind == "enabled" and thinks is Thinking.BUDGET:
+        return _with_own_budget(own, limit, facts, notes)
     if kind == "disabled" and thinks is Thinking.ALWAYS:
         notes.drop("thinking", "the model always thinks")
         return None
@@ -99,13 +103,22 @@ def _effort(word: str, facts: ModelFacts, notes: Notes) -> str | None:
     return nearest
 
 
-def _with_budget(word: str, limit: int, facts: ModelFacts, notes: Notes) -> Document | None:
-    """Thinking counts toward the answer's limit: at least a fifth of it stays for the answer."""
-    if word == "none":
+def _with_own_budget(own: Document, limit: int, facts: ModelFacts, notes: Notes) -> Document | None:
+    budget = own.get("budget_tokens")
+    if type(budget) is not int or budget < limit:
+        return own
+    config = _with_budget(budget, "thinking", limit, facts, notes)
+    if config is None:
         return None
+    notes.rewrite("thinking.budget_tokens", "it must be below the limit of the answer")
+    return {**own, **config}
+
+
+def _with_budget(budget: int, param: str, limit: int, facts: ModelFacts, notes: Notes) -> Document | None:
+    """Thinking counts toward the answer's limit: at least a fifth of it stays for the answer."""
     least = max(facts.least_budget, _LEAST)
     if limit <= least:
-        notes.drop("reasoning_effort", f"thinking needs a limit of more than {least} tokens")
+        notes.drop(param, f"thinking needs a limit of more than {least} tokens")
         return None
-    budget = min(_BUDGETS.get(word, _BUDGETS["medium"]), facts.most_budget or limit, limit * 4 // 5)
+    budget = min(budget, facts.most_budget or limit, limit * 4 // 5)
     return {"type": "enabled", "budget_tokens": max(budget, least)}

@@ -28,7 +28,7 @@ def encode_tools(asked: Document, body: Document, facts: ModelFacts, notes: Note
             _function(function, {}, f"functions[{place}]", facts, notes)
             for place, function in enumerate(asked["functions"])
         ]
-    if "web_search_options" in asked:
+    if "web_search_options" in asked and not any(tool.get("name") == _SEARCH["name"] for tool in tools):
         tools.append(_search(asked["web_search_options"], notes))
     choice = _choice(asked, tools, notes)
     if not tools:
