@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from antiphon.errors import RequestError
+from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.ports import Change
 from antiphon.protocols.anthropic import FLAVORS, Anthropic
 from antiphon.protocols.facts import ModelFacts, Thinking
@@ -48,7 +48,7 @@ def body(facts: ModelFacts | None = None, **fields: Any) -> Document:
     return encode(facts, **fields).body
 
 
-def refused(facts: ModelFacts | None = None, **fields: Any) -> RequestError:
+def refused(facts: ModelFacts | None = None, **fields: Any) -> AntiphonError:
     with pytest.raises(RequestError) as caught:
         encode(facts, strict=True, **fields)
     return caught.value
@@ -175,7 +175,8 @@ def test_the_limit_is_the_models_own_unless_given() -> None:
 
 def test_null_is_not_given() -> None:
     names = ("max_tokens", "temperature", "tools", "response_format", "seed", "stop", "user", "stream", "metadata")
-    assert encode(**dict.fromkeys(names)) == encode()
+    nothing: dict[str, Any] = dict.fromkeys(names)
+    assert encode(**nothing) == encode()
 
 
 @pytest.mark.parametrize(

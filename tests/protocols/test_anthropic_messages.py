@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.errors import RequestError
+from antiphon.errors import AntiphonError, RequestError
 from antiphon.protocols.anthropic import Anthropic
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.protocol import Encoded
@@ -44,7 +44,7 @@ def block(part: Document, role: str = "user", **more: Any) -> Document:
     return dict(found)
 
 
-def refused(*messages: Document, facts: ModelFacts | None = None) -> RequestError:
+def refused(*messages: Document, facts: ModelFacts | None = None) -> AntiphonError:
     with pytest.raises(RequestError) as caught:
         encode(*messages, facts=facts)
     return caught.value

@@ -19,7 +19,7 @@ import pydantic  # type: ignore[import-not-found, unused-ignore]
 import typing_extensions
 
 # As iterables they would be checked lazily, that is never. Before the SDK is imported, which copies the name.
-typing.Iterable = typing.List  # type: ignore[misc, assignment]  # noqa: UP006
+typing.Iterable = typing.List  # type: ignore[misc]  # noqa: UP006
 
 # This file has the package's name: its folder must not be searched.
 sys.path[:] = [place for place in sys.path if Path(place).resolve() != Path(__file__).parent.resolve()]
@@ -46,7 +46,7 @@ def forbid_unknown_keys(name: str) -> None:
                 and typing_extensions.is_typeddict(value)
                 and not hasattr(value, "__pydantic_config__")
             ):
-                value.__pydantic_config__ = {"extra": "forbid"}
+                setattr(value, "__pydantic_config__", {"extra": "forbid"})  # noqa: B010
 
 
 def judges() -> list[list[Any]]:
