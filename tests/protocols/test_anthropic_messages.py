@@ -196,9 +196,17 @@ def test_nothing_to_say_is_refused() -> None:
 
 
 def test_names_are_told() -> None:
-    encoded = encode({**USER, "name": "Ada"})
-    assert encoded.body["messages"] == [USER]
-    assert [change.param for change in encoded.changes] == ["messages[0].name"]
+    encoded = encode({**USER, "name": "Ada"}, {"role": "assistant", "content": "Hi", "audio": {"id": "a"}}, USER)
+    assert [change.param for change in encoded.changes] == ["messages[0].name", "messages[1].audio"]
+
+
+@pytest.mark.parametrize("role", ["system", "user", "assistant"])
+def test_a_messages_mark_of_the_cache_stands_on_its_last_block(role: str) -> None:
+    mark = {"type": "ephemeral", "ttl": "1h"}
+    encoded = encode(USER, {"role": role, "content": "Long.", "cache_control": mark}, USER, facts=MID)
+    marked = next(message for message in encoded.body["messages"] if isinstance(message["content"], list))
+    assert marked == {"role": role, "content": [{"type": "text", "text": "Long.", "cache_control": mark}]}
+    assert encoded.changes == ()
 
 
 # Calls and results.

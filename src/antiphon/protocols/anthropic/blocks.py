@@ -19,6 +19,7 @@ PDF: Final = "application/pdf"
 TEXT: Final = "text/plain"
 # What may stand on a text part beside its text, and on a file part beside its file.
 _OF_TEXT: Final = ("cache_control", "citations")
+_READ_OF_TEXT: Final = ("type", "text", "refusal", "prompt_cache_breakpoint", *_OF_TEXT)
 _OF_FILE: Final = ("cache_control", "citations", "context", "title")
 _OF_IMAGE: Final = ("cache_control", "transformations")
 _TEXTUAL: Final = re.compile(r"text/.+|application/(?:json|xml|yaml|x-yaml|javascript|toml|x-ndjson)")
@@ -74,8 +75,9 @@ class Blocks:
             self._carry(part, block, _OF_TEXT)
             if block.get("citations") and role != "assistant":
                 self.needs_oldest = True
-            for key in part.keys() - {"type", "text", "refusal", "prompt_cache_breakpoint", *_OF_TEXT}:
-                self._notes.drop(f"{param}.{key}", "the vendor does not know it")
+            for key in part:
+                if key not in _READ_OF_TEXT:
+                    self._notes.drop(f"{param}.{key}", "the vendor does not know it")
         return block
 
     def _image(self, part: Document, param: str) -> Document:

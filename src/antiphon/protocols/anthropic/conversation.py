@@ -25,6 +25,13 @@ _GO_ON: Final = "Continue."
 _BAD_IN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _PLAIN: Final = frozenset({"role", "content"})
 _INPUT: Final = "input"
+# Keys of messages that are read here; citations are the vendor's own words and need not go back.
+_READ: Final = frozenset(
+    {
+        *("role", "content", "refusal", "tool_calls", "function_call", "tool_call_id", "is_error", "cache_control"),
+        *("thinking_blocks", "content_parts", "reasoning_content", "reasoning", "annotations"),
+    }
+)
 
 
 class Conversation:
@@ -74,17 +81,17 @@ class Conversation:
 
     def _say_user(self, place: int, message: Document) -> None:
         content = message.get("content")
-        if isinstance(content, list):
-            content = self._blocks.of(content, place, "user")
+        if type(content) is not str or len(message) > 2:
+            self._note_lost(place, message)
+            content = _marked(message, self._blocks.of(content, place, "user"))
         if not content or (isinstance(content, str) and not content.strip()):
             self._notes.tell(f"messages[{place}]", DROPPED, "it is empty")
             return
-        self._note_name(place, message)
         self.messages.append({"role": "user", "content": content})
 
     def _say_system(self, place: int, message: Document) -> None:
-        blocks = self._blocks.of(message.get("content"), place, "system")
-        self._note_name(place, message)
+        blocks = _marked(message, self._blocks.of(message.get("content"), place, "system"))
+        self._note_lost(place, message)
         if not blocks:
             return
         if not self.messages:
@@ -116,19 +123,20 @@ class Conversation:
             return
         blocks = self._said(place, message)
         self._say_calls(place, message, blocks)
-        self._note_name(place, message)
-        if message.get("audio"):
-            self._notes.drop(f"messages[{place}].audio", "it takes no audio")
+        self._note_lost(place, message)
         if not blocks:
             self._notes.tell(f"messages[{place}]", DROPPED, "it is empty")
             return
-        if message.get("reasoning_content") and not any(block.get("type") in THINKING for block in blocks):
-            self._notes.tell(f"messages[{place}].reasoning_content", DROPPED, "it takes signed thinking only")
-        self.messages.append({"role": "assistant", "content": blocks})
+        if not any(block.get("type") in THINKING for block in blocks):
+            for key in ("reasoning_content", "reasoning"):
+                if message.get(key):
+                    self._notes.tell(f"messages[{place}].{key}", DROPPED, "it takes signed thinking only")
+        self.messages.append({"role": "assistant", "content": _marked(message, blocks)})
 
-    def _note_name(self, place: int, message: Document) -> None:
-        if message.get("name"):
-            self._notes.drop(f"messages[{place}].name", "the vendor does not know it")
+    def _note_lost(self, place: int, message: Document) -> None:
+        for key in message:
+            if key not in _READ and message[key]:
+                self._notes.drop(f"messages[{place}].{key}", "the vendor does not know it")
 
     # What an assistant said.
 
@@ -229,8 +237,6 @@ class Conversation:
         given = message.get("tool_call_id")
         if given is None:  # a `function` message answers the call before it
             given = f"call_{place - 1}"
-        else:
-            self._note_name(place, message)
         block: Document = {"type": "tool_result", "tool_use_id": self._ids.get(given, given)}
         content = message.get("content")
         if isinstance(content, list):
@@ -285,6 +291,13 @@ def _has_results(content: str | list[Document]) -> bool:
 def _is_words(content: str | list[Document]) -> bool:
     """Not so an answer that was paused within the vendor's own tools: it goes on from there."""
     return isinstance(content, str) or content[-1].get("type") in ("text", *THINKING)
+
+
+def _marked(message: Document, blocks: list[Document]) -> list[Document]:
+    """A message's own `cache_control` stands on its last block."""
+    if blocks and message.get("cache_control") is not None:
+        blocks[-1] = {**blocks[-1], "cache_control": message["cache_control"]}
+    return blocks
 
 
 def _shortest(blocks: list[Document]) -> str | list[Document]:

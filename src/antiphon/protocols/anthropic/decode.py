@@ -48,6 +48,7 @@ def decode(answer: Document, model: str) -> Document:
     out: Document = {
         "id": answer.get("id"),
         "object": "chat.completion",
+        "created": 0,  # nobody says when
         "model": answer.get("model") or model,
         "choices": [choice],
     }

@@ -181,7 +181,8 @@ class AnthropicStream:
                 raise UpstreamError("The upstream began its answer anew.", code="upstream_malformed")
             return
         self._id = message.get("id")
-        self._envelope = {"id": self._id, "object": _OBJECT, "model": message.get("model") or self._model}
+        model = message.get("model") or self._model
+        self._envelope = {"id": self._id, "object": _OBJECT, "created": 0, "model": model}  # 0: nobody says when
         usage = message.get("usage")
         if isinstance(usage, dict):
             self._usage = usage
