@@ -142,6 +142,12 @@ def test_thinking() -> None:
     assert message["thinking_blocks"] == [{"index": 0, **THOUGHT}, {"index": 1, **HIDDEN}]
 
 
+def test_thinking_without_a_signature_is_text_only() -> None:
+    message = message_of({"type": "thinking", "thinking": "So.", "signature": ""}, TEXT)
+    assert message["reasoning_content"] == "So."
+    assert "thinking_blocks" not in message
+
+
 def test_the_vendors_own_blocks_are_no_calls() -> None:
     message = message_of(TEXT, SEARCH, WEB_RESULT, TEXT)
     assert "tool_calls" not in message

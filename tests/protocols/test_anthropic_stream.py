@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import UpstreamError
-from antiphon.protocols.anthropic import Anthropic
+from antiphon.protocols.anthropic import FLAVORS, Anthropic
 from tests.chat.checker import Answer, check
 from tests.chat.machine import machine
 from tests.protocols.anthropic_recordings import (
@@ -378,6 +378,13 @@ def test_bytes_that_are_no_events_are_malformed(data: bytes) -> None:
     with pytest.raises(UpstreamError) as caught:
         stream.feed(data)
     assert caught.value.code == "upstream_malformed"
+
+
+def test_a_host_may_frame_its_events_otherwise() -> None:
+    """Bedrock: each frame holds one event."""
+    protocol = Anthropic(FLAVORS["bedrock"], lambda: lambda data: data.splitlines())
+    lines = b"".join(json.dumps(event).encode() + b"\n" for event in STREAMS["calls after text"])
+    assert protocol.open_stream("asked").feed(lines) == read(wire(STREAMS["calls after text"]))
 
 
 HALVES = (b"\\ud83d", b"\\ude00")

@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.flow.ports import Change
 from antiphon.protocols.facts import ModelFacts
-from tests.protocols.test_anthropic_encode import (
+from tests.protocols.anthropic_encoding import (
     ADAPTIVE,
     ALWAYS,
     HELLO,
