@@ -25,6 +25,7 @@ _GO_ON: Final = "Continue."
 _BAD_IN_ID: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _PLAIN: Final = frozenset({"role", "content"})
 _INPUT: Final = "input"
+_KEPT: Final = ("thinking_blocks", "content_parts")  # names under which clients keep blocks for us
 # Keys of messages that are read here; citations are the vendor's own words and need not go back.
 _READ: Final = frozenset(
     {
@@ -127,10 +128,9 @@ class Conversation:
         if not blocks:
             self._notes.tell(f"messages[{place}]", DROPPED, "it is empty")
             return
-        if not any(block.get("type") in THINKING for block in blocks):
-            for key in ("reasoning_content", "reasoning"):
-                if message.get(key):
-                    self._notes.tell(f"messages[{place}].{key}", DROPPED, "it takes signed thinking only")
+        for key in ("reasoning_content", "reasoning"):
+            if message.get(key) and not _thinks(blocks):
+                self._notes.tell(f"messages[{place}].{key}", DROPPED, "it takes signed thinking only")
         self.messages.append({"role": "assistant", "content": _marked(message, blocks)})
 
     def _note_lost(self, place: int, message: Document) -> None:
@@ -145,7 +145,7 @@ class Conversation:
         content = message.get("content")
         if not content:
             content = message.get("refusal")
-        kept = self._kept(place, message)
+        kept = self._kept(place, message) if not message.keys().isdisjoint(_KEPT) else []
         if not kept or not isinstance(content, str):
             return [block for _, block in kept] + self._blocks.of(content, place, "assistant")
         blocks: list[Document] = []
@@ -160,7 +160,7 @@ class Conversation:
     def _kept(self, place: int, message: Document) -> list[tuple[int, Document]]:
         """Blocks that the client has kept for us: how much text stands before each, and the block."""
         entries: list[tuple[int, int, Document]] = []
-        for name in ("thinking_blocks", "content_parts"):
+        for name in _KEPT:
             given = message.get(name)
             for number, entry in enumerate(given if isinstance(given, list) else ()):
                 block = _read_kept(entry)
@@ -172,35 +172,24 @@ class Conversation:
         return [(offset, block) for _, offset, block in entries]
 
     def _say_calls(self, place: int, message: Document, blocks: list[Document]) -> None:
-        remembers = self._memory is not None and not any(block.get("type") in THINKING for block in blocks)
-        first = True
+        memory = self._memory if self._memory is not None and not _thinks(blocks) else None
         for number, call in enumerate(message.get("tool_calls") or ()):
-            param = f"messages[{place}].tool_calls[{number}]"
-            if remembers:
-                found = self._recall(call.get("id"), blocks)
-                if first:
+            if memory is not None:
+                found = _recalled(memory, call.get("id"), blocks)
+                if number == 0:
                     blocks[:0] = found
                 else:
                     blocks += found
-            block = self._call(call, param)
-            if block is not None:
-                blocks.append(block)
-            first = False
+            self._say_call(call, place, number, blocks)
         legacy = message.get("function_call")
         if isinstance(legacy, dict):
-            call = {"id": f"call_{place}", "type": "function", "function": legacy}
-            blocks.append(self._call(call, f"messages[{place}].function_call") or {})
+            self._say_call({"id": f"call_{place}", "type": "function", "function": legacy}, place, 0, blocks)
 
-    def _recall(self, call_id: object, blocks: list[Document]) -> list[Document]:
-        found = self._memory.find(call_id) if self._memory is not None and isinstance(call_id, str) else None
-        read = [_read_kept(entry) for entry in found or ()]
-        return [block for block in read if block is not None and block not in blocks]
-
-    def _call(self, call: Document, param: str) -> Document | None:
+    def _say_call(self, call: Document, place: int, number: int, blocks: list[Document]) -> None:
         kind = call.get("type")
         if kind not in ("function", "custom"):
-            self._notes.drop(param, "the vendor does not know this kind of call")
-            return None
+            self._notes.drop(f"messages[{place}].tool_calls[{number}]", "the vendor does not know this kind of call")
+            return
         body = call[kind]
         block: Document = {"type": "tool_use", "id": self._new_id(call["id"]), "name": body["name"]}
         if kind == "custom":
@@ -208,17 +197,13 @@ class Conversation:
         else:
             arguments = read_arguments(body["arguments"])
             if arguments is None:
-                self._notes.rewrite(f"{param}.function.arguments", "it is no JSON object")
+                param = f"messages[{place}].tool_calls[{number}].function.arguments"
+                self._notes.rewrite(param, "it is no JSON object")
                 arguments = {"arguments": body["arguments"]}
             block["input"] = arguments
-        extra = call.get("extra_content")
-        own = extra.get("anthropic") if isinstance(extra, dict) else None
-        for key in ("caller", "toolset_name"):
-            if isinstance(own, dict) and own.get(key) is not None:
-                block[key] = own[key]
-        if call.get("cache_control") is not None:
-            block["cache_control"] = call["cache_control"]
-        return block
+        if len(call) > 3:
+            _carry(call, block)
+        blocks.append(block)
 
     def _new_id(self, given: str) -> str:
         """Other vendors' ids may have characters that the API refuses, and may come again with every turn."""
@@ -243,10 +228,12 @@ class Conversation:
             content = self._blocks.of(content, place, "tool")
         if content and not (isinstance(content, str) and not content.strip()):
             block["content"] = content
-        if message.get("is_error") is not None:
-            block["is_error"] = bool(message["is_error"])
-        if message.get("cache_control") is not None:
-            block["cache_control"] = message["cache_control"]
+        if len(message) > 3:
+            self._note_lost(place, {**message, "name": None})
+            if message.get("is_error") is not None:
+                block["is_error"] = bool(message["is_error"])
+            if message.get("cache_control") is not None:
+                block["cache_control"] = message["cache_control"]
         if self._results is None:
             self._results = []
             self.messages.append({"role": "user", "content": self._results})
@@ -278,6 +265,27 @@ class Conversation:
         if text != text.rstrip():
             self._notes.tell("messages", REWRITTEN, "the begun answer may not end with a space")
             last["content"] = _ending(content, text.rstrip())
+
+
+def _thinks(blocks: list[Document]) -> bool:
+    return any(block.get("type") in THINKING for block in blocks)
+
+
+def _recalled(memory: Memory, call_id: object, blocks: list[Document]) -> list[Document]:
+    found = memory.find(call_id) if isinstance(call_id, str) else None
+    read = [_read_kept(entry) for entry in found or ()]
+    return [block for block in read if block is not None and block not in blocks]
+
+
+def _carry(call: Document, block: Document) -> None:
+    """What the vendor has said of a call beside its name and input, and the client's mark of the cache."""
+    extra = call.get("extra_content")
+    own = extra.get("anthropic") if isinstance(extra, dict) else None
+    for key in ("caller", "toolset_name"):
+        if isinstance(own, dict) and own.get(key) is not None:
+            block[key] = own[key]
+    if call.get("cache_control") is not None:
+        block["cache_control"] = call["cache_control"]
 
 
 def _ending(content: Any, text: str) -> Any:
