@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from antiphon.errors import UpstreamError
 from antiphon.protocols.anthropic.decode import decode
@@ -11,10 +11,20 @@ from antiphon.protocols.anthropic.encode import encode
 from antiphon.protocols.anthropic.errors import read_body
 from antiphon.protocols.anthropic.flavor import ANTHROPIC, Flavor
 from antiphon.protocols.anthropic.stream import AnthropicStream, Split
-from antiphon.protocols.facts import ModelFacts
+from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.protocol import Encoded, Memory
 
 Document = dict[str, Any]
+
+# A model that no row knows is newer than the rows: it takes what the newest ones take.
+DEFAULTS: Final = ModelFacts(
+    context=200_000,
+    max_output=32_000,
+    takes_sampling=False,
+    takes_prefill=False,
+    thinking=Thinking.ADAPTIVE,
+    efforts=("low", "medium", "high"),
+)
 
 
 class Anthropic:
