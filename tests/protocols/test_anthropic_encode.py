@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.errors import RequestError
 from antiphon.protocols.anthropic import FLAVORS, Anthropic
@@ -17,6 +19,7 @@ from tests.protocols.anthropic_requests import FACTS, HOSTS, REQUESTS
 from tests.protocols.anthropic_rules import broken_rules
 
 Document = dict[str, Any]
+CALLED = {"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
 # Any request.
 
 
@@ -46,6 +49,58 @@ def test_what_strict_takes_is_said_without_loss(document: Document, facts: Model
         assert (encoded.status, bool(encoded.param)) == (400, True)
     else:
         assert encoded == attempt(document, facts, host, strict=False)
+
+
+ODD: list[Any] = [
+    True,
+    5,
+    -1.5,
+    "a",
+    "",
+    [],
+    [None],
+    ["a"],
+    [{}],
+    {},
+    {"type": 5},
+    {"type": "enabled"},
+    {"a": {"b": []}},
+]
+OF_REQUESTS = (
+    *("thinking", "output_config", "betas", "anthropic_beta", "stop_sequences", "extra_body", "top_k", "system"),
+    *("cache_control", "a_new_field"),
+)
+OF_MESSAGES = (
+    *("thinking_blocks", "content_parts", "is_error", "cache_control", "reasoning", "extra", "index", "text_offset"),
+    "reasoning_content",
+)
+PART_KINDS = ["image_url", "file", "input_audio", "text", "refusal", "image", "document", "odd"]
+ODD_PARTS = st.fixed_dictionaries(
+    {"type": st.sampled_from(PART_KINDS)},
+    optional={key: st.sampled_from(ODD) for key in ("image_url", "file", "text", "cache_control", "citations")},
+)
+
+
+def odd(names: tuple[str, ...]) -> st.SearchStrategy[Document]:
+    return st.dictionaries(st.sampled_from(names), st.sampled_from(ODD), max_size=3)
+
+
+@given(
+    fields=odd(OF_REQUESTS), user=odd(OF_MESSAGES), assistant=odd(OF_MESSAGES), parts=st.lists(ODD_PARTS), facts=FACTS
+)
+def test_what_nobody_has_checked_is_said_or_refused(
+    fields: Document, user: Document, assistant: Document, parts: list[Document], facts: ModelFacts
+) -> None:
+    messages = [
+        {"role": "user", "content": "Hello", **user},
+        {"role": "assistant", "content": parts or "Hi", **assistant, "tool_calls": [CALLED]},
+        {"role": "tool", "tool_call_id": "call_1", "content": parts or "done", **user},
+    ]
+    document = {"model": "asked", "reasoning_effort": "low", **fields, "messages": messages}
+    encoded = attempt(document, facts, "anthropic", strict=False)
+    if isinstance(encoded, Encoded):
+        json.dumps(encoded.body)
+        assert all(value.isprintable() for _, value in encoded.headers)
 
 
 # The frame.
@@ -147,6 +202,7 @@ def test_null_is_not_given() -> None:
     [
         ({"stop": "END"}, {"stop_sequences": ["END"]}),
         ({"stop": ["a", "b"]}, {"stop_sequences": ["a", "b"]}),
+        ({"stop": "a", "stop_sequences": ["b"]}, {"stop_sequences": ["a", "b"]}),
         ({"temperature": 0.2}, {"temperature": 0.2}),
         ({"top_p": 0.2, "top_k": 5}, {"top_p": 0.2, "top_k": 5}),
         ({"user": "u-1"}, {"metadata": {"user_id": "u-1"}}),
@@ -191,6 +247,8 @@ def test_fields_that_have_a_word_there(fields: Document, sent: Document) -> None
         {"stop": [" \n"]},
         {"reasoning_effort": "high"},
         {"system": "an unjudged prompt"},
+        {"thinking": "much"},
+        {"output_config": "high"},
     ],
 )
 def test_fields_that_have_none_are_named_and_refused_by_strict(fields: Document) -> None:

@@ -35,6 +35,7 @@ _READ: Final = frozenset(
         *("thinking", "output_config", "stop_sequences", "betas", "anthropic_beta"),
     }
 )
+_OBJECTS: Final = frozenset({"thinking", "output_config", "extra_body"})  # of these; nobody has checked them
 # What the vendor lacks, with the value that asks for nothing. `system` is said in `messages`, where it is judged.
 _LACKS: Final[dict[str, Any]] = {
     "anthropic_version": None,
@@ -177,6 +178,8 @@ def _write_rest(asked: Document, body: Document, notes: Notes) -> None:
         _write_caching(asked["prompt_cache_options"], body, notes)
     for param, value in asked.items():
         if param in _READ:
+            if param in _OBJECTS and not isinstance(value, dict):
+                notes.drop(param, "it is no object")
             continue
         if param not in _LACKS:
             body[param] = value  # the vendor's own
@@ -185,11 +188,12 @@ def _write_rest(asked: Document, body: Document, notes: Notes) -> None:
 
 
 def _stops(asked: Document, notes: Notes) -> list[str]:
-    stop = asked.get("stop", asked.get("stop_sequences")) or []
-    words = stop if isinstance(stop, list) else [stop]
+    words: list[object] = []
+    for stop in (asked.get("stop"), asked.get("stop_sequences")):
+        words += stop if isinstance(stop, list) else [] if stop is None else [stop]
     kept = [word for word in words if isinstance(word, str) and word.strip()]
     if len(kept) < len(words):
-        notes.drop("stop", "the vendor takes no sequence of spaces alone")
+        notes.drop("stop", "the vendor takes texts only, and no spaces alone")
     return kept
 
 
