@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from antiphon.errors import RequestError
 from antiphon.protocols.facts import ModelFacts
@@ -21,15 +21,21 @@ from antiphon.protocols.gemini.signatures import (
 from antiphon.protocols.parts import parts_of, read_arguments, text_of
 from antiphon.protocols.protocol import Document, Memory
 
+_AFTER: Final = 100_000  # a place behind all results
+_SPEAKERS: Final = {"user": "user", "assistant": "model"}
 
-@dataclass(slots=True)
+
 class Turn:
     """The calls of the last assistant's message, by id, and the answers to them that have come."""
 
-    names: dict[str, str] = field(default_factory=dict)
-    places: dict[str, int] = field(default_factory=dict)
-    answers: list[tuple[int, Document]] = field(default_factory=list)
-    content: Document | None = None  # where the answers stand
+    __slots__ = ("answers", "content", "last", "names", "places")
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.places: dict[str, int] = {}
+        self.answers: list[tuple[int, Document]] = []
+        self.content: Document | None = None  # where the answers stand
+        self.last = -1  # the place of the last answer
 
 
 @dataclass(slots=True)
@@ -38,7 +44,7 @@ class Conversation:
     media: Media
     facts: ModelFacts
     memory: Memory | None
-    signs: bool  # calls without a signature are refused
+    signs: bool  # Gemini 3 or later: calls without a signature are refused
     system: list[Document] = field(default_factory=list)
     contents: list[Document] = field(default_factory=list)
     turn: Turn = field(default_factory=Turn)
@@ -46,8 +52,8 @@ class Conversation:
     def read(self, messages: list[Any]) -> None:
         for index, message in enumerate(messages):
             role = message.get("role")
-            if role == "user" and len(message) == 2 and type(content := message["content"]) is str:
-                self.contents.append({"role": "user", "parts": [{"text": content}]})  # nearly every one
+            if len(message) == 2 and role in _SPEAKERS and type(content := message.get("content")) is str:
+                self.contents.append({"role": _SPEAKERS[role], "parts": [{"text": content}]})  # nearly every one
                 continue
             self._take(message, role, f"messages[{index}]")
         if messages and messages[-1].get("role") == "assistant" and not self.facts.takes_prefill:
@@ -95,10 +101,12 @@ class Conversation:
         calls = calls if isinstance(calls, list) else []
         if isinstance(legacy := message.get("function_call"), dict):
             calls = [*calls, {"id": "", "function": legacy}]
-        blocks = find_blocks(message, calls, self.memory, param, self.notes)
+        blocks: list[Document] = []
+        if self.memory is not None or "thinking_blocks" in message:
+            blocks = find_blocks(message, calls, self.memory, param, self.notes)
         parts = self._said(message, blocks, param)
         self.turn = Turn()
-        signatures = call_signatures(blocks)
+        signatures = call_signatures(blocks) if blocks else {}
         for place, call in enumerate(calls):
             parts.append(self._call(call, place, signatures, f"{param}.tool_calls[{place}]"))
         self.contents.append({"role": "model", "parts": parts or [{"text": ""}]})
@@ -138,7 +146,7 @@ class Conversation:
         self.turn.places[whole_id] = place
         said: Document = {"id": call_id} if is_own_id(call_id) else {}
         said |= {"name": name, "args": arguments}
-        signature = signature_in(call) or signature_in(function) or signatures.get(place) or hidden
+        signature = signature_in(call) or signatures.get(place) or hidden or signature_in(function)
         if signature is None and self.signs and place == 0:
             signature = SKIP
         part: Document = {"functionCall": said}
@@ -156,26 +164,47 @@ class Conversation:
         if not name:
             raise refusal(param + ".tool_call_id", "no call of this id stands before it")
         said: Document = {"id": call_id} if is_own_id(call_id) else {}
-        said |= {"name": name, "response": {_outcome(message): text_of(message.get("content"))}}
-        media = [
-            self.media.part(part, f"{param}.content[{place}]")
-            for place, part in enumerate(parts_of(message.get("content")))
-            if part.get("type") != "text"
-        ]
-        if media:
+        content = message.get("content")
+        media: list[Document] = []
+        said["name"] = name
+        if isinstance(content, list):
+            said["response"] = {_outcome(message): text_of(content)}
+            media = self._media(content, param)
+        else:
+            said["response"] = {_outcome(message): content or ""}
+        if media and self.signs:
             said["parts"] = media
-        self._place(turn.places.get(whole_id, len(turn.answers)), {"functionResponse": said})
+        place = turn.places.get(whole_id, len(turn.answers))
+        self._place(place, {"functionResponse": said})
+        if media and not self.signs:
+            self.notes.rewrite(param, "the model takes media beside results, not in them")
+            for part in media:
+                self._place(_AFTER + place, part)
+
+    def _media(self, content: list[Any], param: str) -> list[Document]:
+        media = []
+        for place, part in enumerate(content):
+            if isinstance(part, dict) and part.get("type") != "text":
+                said = self.media.part(part, f"{param}.content[{place}]")
+                if said.pop("mediaResolution", None) is not None:
+                    self.notes.drop(f"{param}.content[{place}].image_url.detail", "results take no resolution")
+                media.append(said)
+        return media
 
     def _place(self, place: int, part: Document) -> None:
         """All answers to one turn stand in one content, in the order of the calls: Gemini counts them."""
         turn = self.turn
         if turn.content is None or turn.content is not self.contents[-1]:
-            turn.content = {"role": "user"}
-            turn.answers = []
+            turn.content = {"role": "user", "parts": []}
+            turn.answers, turn.last = [], -1
             self.contents.append(turn.content)
         turn.answers.append((place, part))
-        turn.answers.sort(key=lambda answer: answer[0])
-        turn.content["parts"] = [answer for _, answer in turn.answers]
+        if place < turn.last:
+            turn.answers.sort(key=lambda answer: answer[0])
+            turn.content["parts"] = [answer for _, answer in turn.answers]
+        else:
+            turn.content["parts"].append(part)
+            turn.last = place
 
 
 def _outcome(message: Document) -> str:

@@ -52,7 +52,7 @@ def read_error(document: Any, status: int | None = None) -> UpstreamError:
         document = next((item for item in document if isinstance(item, dict)), {})
     error = document.get("error") if isinstance(document, dict) else None
     if not isinstance(error, dict):
-        return read_any(document, status) if document or status else malformed()
+        return read_any(document, status) if status or (document and isinstance(document, dict)) else malformed()
     if status is None or status < 400:
         status = _status_of(error)
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]

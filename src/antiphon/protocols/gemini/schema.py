@@ -28,6 +28,7 @@ _DROPPED: Final = frozenset(
 _SILENT: Final = frozenset({"$schema", "$comment", "discriminator", "strict"})
 _BESIDE_REF: Final = frozenset({"title"})  # seen to be accepted
 _OWN: Final = frozenset({"$ref", "const", "definitions", "nullable", "exclusiveMinimum", "exclusiveMaximum"})
+_TOUCHED: Final = _NAMED | _LISTED | _SINGLE | _DROPPED | _SILENT | _OWN
 _BOUNDS: Final = {"exclusiveMinimum": ("minimum", 1), "exclusiveMaximum": ("maximum", -1)}
 
 
@@ -40,7 +41,7 @@ def adapt(schema: Document, param: str, notes: Notes) -> Document:
 
 
 def _schema(schema: Any, lost: set[str], depth: int) -> Any:
-    if type(schema) is not dict or depth > _DEEPEST:
+    if type(schema) is not dict or _TOUCHED.isdisjoint(schema) or depth > _DEEPEST:
         return schema
     adapted: Document = {}
     for key, value in schema.items():
