@@ -120,6 +120,18 @@ RECORDINGS: dict[str, list[Document]] = {
             },
         ),
     ],
+    "rated": [
+        text("a"),
+        text("b", candidate={"safetyRatings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "probability": "LOW"}]}),
+        text("c", candidate={"safetyRatings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "probability": "LOW"}]}),
+        text("d", candidate={"safetyRatings": []}),
+        end(),
+    ],
+    "sound": [
+        event([{"inlineData": {"mimeType": "audio/L16;rate=24000", "data": "YQ=="}}]),
+        event([{"inlineData": {"mimeType": "audio/L16;rate=24000", "data": "Yg=="}}] * 2),
+        end(),
+    ],
     "armor": [{"candidates": [{"finishReason": "MODEL_ARMOR", "finishMessage": "A template did not allow it."}]}],
     "blocked_prompt": [
         {

@@ -84,6 +84,14 @@ def test_what_has_no_place_is_named_or_refused(name: str, value: Any) -> None:
     assert (error.param, error.code) == (name, "unsupported_parameter")
 
 
+def test_caches_of_others_are_named() -> None:
+    part = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    assert changed(encode({"role": "user", "content": [part]})) == [("messages[0].content[0].cache_control", "dropped")]
+    message = {"role": "user", "content": "x", "cache_control": {"type": "ephemeral"}}
+    assert changed(encode(message)) == [("messages[0].cache_control", "dropped")]
+    assert changed(encode(tools=[tool() | {"cache_control": {}}])) == [("tools[0].cache_control", "dropped")]
+
+
 def test_parallel_calls_cannot_be_forbidden() -> None:
     assert changed(encode(tools=[tool()], parallel_tool_calls=False)) == [("parallel_tool_calls", "dropped")]
     assert changed(encode(parallel_tool_calls=False)) == []

@@ -179,6 +179,23 @@ def test_ratings_are_findings() -> None:
     assert choice["native_finish_reason"] == "SAFETY"
 
 
+def test_every_piece_has_its_own_findings() -> None:
+    chunks, _ = read(frames(RECORDINGS["rated"]))
+    found = [chunk["choices"][0].get("content_filter_results") for chunk in chunks[:4]]
+    low = {"hate": {"filtered": False, "severity": "low"}}
+    assert found == [None, low, low, None]
+    assert found[1] is not found[2]
+    assert answer("rated") == Answer("abcd", finish="stop")
+
+
+def test_sound() -> None:
+    chunks, _ = read(frames(RECORDINGS["sound"]))
+    assert [chunk["choices"][0]["delta"].get("audio") for chunk in chunks[:2]] == [
+        {"mime_type": "audio/L16;rate=24000", "data": "YQ=="},
+        {"data": "YmI="},
+    ]
+
+
 def test_a_blocked_prompt_is_told_with_its_ratings() -> None:
     chunks, stream = read(frames(RECORDINGS["blocked_prompt"]))
     assert stream.is_whole

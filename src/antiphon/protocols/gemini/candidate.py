@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,18 @@ _encode: Final = msgspec.json.Encoder().encode
 class Candidate:
     """One candidate under way. Lists in deltas have an `index`, by which accumulators put them together."""
 
-    __slots__ = ("_arguments", "_blocks", "_call", "_media", "called", "citations", "finished", "length", "texts")
+    __slots__ = (
+        "_arguments",
+        "_blocks",
+        "_call",
+        "_heard",
+        "_media",
+        "called",
+        "citations",
+        "finished",
+        "length",
+        "texts",
+    )
 
     def __init__(self) -> None:
         self.finished = False
@@ -28,6 +40,7 @@ class Candidate:
         self.citations = Citations()
         self._blocks = 0
         self._media = 0
+        self._heard = False
         self._call: Document | None = None  # a call whose arguments come in pieces
         self._arguments = Arguments()
 
@@ -80,8 +93,11 @@ class Candidate:
 
     def _read_media(self, data: Document, signature: str | None, part: Document, delta: Document) -> None:
         kind = data.get("mimeType")
-        if not isinstance(kind, str) or not kind.startswith("image/") or part.get("thought") is True:
+        if not isinstance(kind, str) or not kind.startswith(("image/", "audio/")) or part.get("thought") is True:
             self._block({"type": PART, "at": self.length, "part": part}, delta)
+            return
+        if kind.startswith("audio/"):
+            self._read_audio(kind, data, delta)
             return
         url = f"data:{kind};base64,{data.get('data', '')}"
         image: Document = {"index": self._media, "type": "image_url", "image_url": {"url": url}}
@@ -89,6 +105,16 @@ class Candidate:
             image["extra_content"] = extra_content(signature)
         delta.setdefault("images", []).append(image)
         self._media += 1
+
+    def _read_audio(self, kind: str, data: Document, delta: Document) -> None:
+        """The sound of one delta is one base64 string; what kind it is the first says."""
+        audio = delta.setdefault("audio", {} if self._heard else {"mime_type": kind})
+        self._heard = True
+        try:
+            sound = b64decode(audio.get("data", "")) + b64decode(data.get("data", ""))
+        except (ValueError, TypeError):
+            raise malformed() from None
+        audio["data"] = b64encode(sound).decode()
 
     # Calls.
 

@@ -62,6 +62,8 @@ class Conversation:
             self.contents.append({"role": "user", "parts": [{"text": ""}]})
 
     def _take(self, message: Document, role: Any, param: str) -> None:
+        if message.get("cache_control") is not None:
+            self.notes.drop(param + ".cache_control", "Gemini caches by itself, or by cachedContent")
         if role == "tool":
             self._answer(message, param)
             return

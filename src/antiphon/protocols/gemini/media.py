@@ -12,6 +12,7 @@ from antiphon.protocols.protocol import Document
 
 # Gemini's own parts, for clients that send them as they are; both spellings are taken by the API.
 _NATIVE: Final = ("inlineData", "fileData", "inline_data", "file_data")
+_CACHES: Final = ("cache_control", "prompt_cache_breakpoint")
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _LINK: Final = re.compile(r"(?:https?|gs)://\S+|files/[\w-]+")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -62,9 +63,10 @@ class Media:
 
     def part(self, part: Document, param: str) -> Document:
         kind = part.get("type")
+        for key in _CACHES:
+            if part.get(key) is not None:
+                self._notes.drop(f"{param}.{key}", "Gemini caches by itself, or by cachedContent")
         if kind in _TEXTS:
-            if "cache_control" in part or "prompt_cache_breakpoint" in part:
-                self._notes.drop(param + ".cache_control", "Gemini caches by itself, or by cachedContent")
             return {"text": _string(part.get("text"), param + ".text")}
         if kind == "image_url":
             return self._image(part, param)
@@ -79,7 +81,7 @@ class Media:
         if kind == "refusal":
             return {"text": _string(part.get("refusal"), param + ".refusal")}
         if any(key in part for key in _NATIVE):
-            return {key: value for key, value in part.items() if key != "type"}
+            return {key: value for key, value in part.items() if key != "type" and key not in _CACHES}
         raise refusal(param + ".type", f"Gemini has no content part of the type '{str(kind)[:64]}'")
 
     def _image(self, part: Document, param: str) -> Document:

@@ -11,6 +11,7 @@ import msgspec
 
 from antiphon.chat.failure import malformed
 from antiphon.errors import UpstreamError
+from antiphon.protocols.gemini.annotations import filter_results
 from antiphon.protocols.gemini.answer import (
     blocked_choice,
     candidates_of,
@@ -43,6 +44,7 @@ class _Content(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 class _Candidate(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     content: _Content
     index: int = 0
+    safetyRatings: msgspec.Raw = msgspec.Raw()
 
 
 class _TextEvent(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -87,7 +89,7 @@ class _Events(Decoder):
 
 
 class Stream:
-    __slots__ = ("_blocked", "_choices", "_events", "_head", "_last_counts", "_model", "_usage", "pending")
+    __slots__ = ("_blocked", "_choices", "_events", "_head", "_last_counts", "_model", "_ratings", "_usage", "pending")
 
     def __init__(self, model: str) -> None:
         self.pending: list[Document] = []
@@ -98,6 +100,7 @@ class Stream:
         self._usage: Document | None = None
         self._last_counts: msgspec.Raw | None = None  # of a text event, unread
         self._blocked = False
+        self._ratings: tuple[bytes, Any, Document] = (b"", None, {})  # the last that came, and what they say
 
     @property
     def is_whole(self) -> bool:
@@ -148,7 +151,21 @@ class Stream:
             delta = {"content": text}
             choice.texts.append(text)
             choice.length += len(text)
-        chunks.append({**head, "choices": [{"index": candidate.index, "delta": delta, "finish_reason": None}]})
+        said: Document = {"index": candidate.index, "delta": delta, "finish_reason": None}
+        if candidate.safetyRatings:
+            said.update(self._rate(bytes(candidate.safetyRatings)))
+        chunks.append({**head, "choices": [said]})
+
+    def _rate(self, ratings: bytes) -> Document:
+        """What ratings say: earlier models rate every piece, nearly always alike."""
+        if ratings != self._ratings[0]:
+            found = _decode(ratings)
+            self._ratings = ratings, found, filter_results(found, None)
+        _, found, results = self._ratings
+        if not results:
+            return {"safetyRatings": found}
+        fresh = {key: {**finding} for key, finding in results.items()}  # later rooms edit it
+        return {"content_filter_results": fresh, "safetyRatings": found}
 
     def _read(self, payload: bytes, chunks: list[Document]) -> None:
         """Any event."""
