@@ -164,7 +164,12 @@ def test_an_empty_answer_in_the_history_keeps_its_place() -> None:
             {"fileData": {"fileUri": "https://youtu.be/abc", "mimeType": "video/mp4"}},
         ),
         (
-            {"fileData": {"fileUri": "gs://b/v", "mimeType": "video/mp4"}, "videoMetadata": {"fps": 2}},
+            {
+                "type": "media",
+                "fileData": {"fileUri": "gs://b/v", "mimeType": "video/mp4"},
+                "videoMetadata": {"fps": 2},
+                "text": "never judged",
+            },
             {"fileData": {"fileUri": "gs://b/v", "mimeType": "video/mp4"}, "videoMetadata": {"fps": 2}},
         ),
     ],

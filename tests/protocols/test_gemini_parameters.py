@@ -120,6 +120,10 @@ def test_tiers(tier: str, said: str | None) -> None:
 def test_vertex_has_labels_and_no_store() -> None:
     assert encode(metadata={"team": "red-1"}, protocol=VERTEX_GEMINI).body["labels"] == {"team": "red-1"}
     assert changed(encode(metadata={"Team": "Red"}, protocol=VERTEX_GEMINI)) == [("metadata", "dropped")]
+    assert encode(labels={"a_b": "c"}, metadata={"d": "e"}, protocol=VERTEX_GEMINI).body["labels"] == {
+        "a_b": "c",
+        "d": "e",
+    }
     assert encode(store=True).body["store"] is True
     assert changed(encode(store=True, protocol=VERTEX_GEMINI)) == [("store", "dropped")]
 
@@ -163,6 +167,14 @@ def test_own_fields_count_before_what_was_translated() -> None:
     assert said["newKey"] == 1
     said = config(reasoning_effort="low", google={"thinking_config": {"thinking_budget": 5}})
     assert said["thinkingConfig"] == {"includeThoughts": True, "thinkingBudget": 5}
+
+
+def test_own_fields_say_nothing_that_stands_in_the_request() -> None:
+    """It would be said without having been judged."""
+    encoded = encode(google={"contents": [], "system_instruction": {"parts": []}, "tools": [], "model": "x"})
+    assert list(encoded.body) == ["contents"]
+    assert encoded.body["contents"] != []
+    assert len(encoded.changes) == 4
 
 
 # Tools.

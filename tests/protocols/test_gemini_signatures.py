@@ -106,6 +106,7 @@ def test_thinking_of_another_vendor_is_never_sent() -> None:
         {"type": "thought_signature", "of": "call", "call": 7, "signature": SIGNATURE},
         {"type": "gemini_part", "at": None, "part": 3},
         {"type": "gemini_part", "part": {"executableCode": {"code": "1"}}},
+        {"type": "gemini_part", "part": {"text": "never judged"}},
         3,
     ],
 )

@@ -35,7 +35,6 @@ _READ: Final = frozenset(  # elsewhere
         *("max_completion_tokens", "stop", "seed", "temperature", "top_p", "presence_penalty"),
         *("frequency_penalty", "logprobs", "top_logprobs", "response_format", "modalities", "audio"),
         *("service_tier", "web_search_options", "google", "extra_body", "moderation", "metadata", "store"),
-        *("labels",),
     }
 )
 _PLAIN: Final = (("presence_penalty", "presencePenalty"), ("frequency_penalty", "frequencyPenalty"))
@@ -43,6 +42,8 @@ _SAMPLING: Final = (("temperature", "temperature"), ("top_p", "topP"))
 _TIERS: Final = {"default": "standard", "standard": "standard", "flex": "flex", "priority": "priority"}
 _LESS: Final = {"verbosity", "prediction", "logit_bias", "user", "safety_identifier"}
 _CACHES: Final = {"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options", "cache_control"}
+# What a request says by itself, where it is judged.
+_SAID: Final = frozenset({"contents", "systemInstruction", "tools", "model"})
 _INT32: Final = 2**31
 
 
@@ -146,7 +147,9 @@ def say_own(document: Document, body: Document, config: Document, notes: Notes, 
         extra = holder.get("google") if isinstance(holder, dict) else None
         for name, value in extra.items() if isinstance(extra, dict) else ():
             said = camel(name)
-            if said in _OWN_CONFIG:
+            if said in _SAID:
+                notes.drop(f"google.{name}", "it stands in the request itself")
+            elif said in _OWN_CONFIG:
                 _put(config, said, value)
             else:
                 _put_field(body, config, said, value)
@@ -164,11 +167,9 @@ def _say_shared(document: Document, body: Document, notes: Notes, *, vertex: boo
             body["store"] = store
         elif store:
             notes.drop("store", "Vertex has no such parameter")
-    if (labels := document.get("labels")) is not None:
-        body["labels"] = labels
     if metadata := document.get("metadata"):
         if vertex and all(_is_label(key) and _is_label(value, empty=True) for key, value in metadata.items()):
-            body["labels"] = {**metadata, **body.get("labels", {})}
+            _put(body, "labels", metadata)
         else:
             reason = "its names or values are no labels of Vertex" if vertex else "Gemini has no such parameter"
             notes.drop("metadata", reason)
@@ -196,7 +197,9 @@ def _put(holder: Document, name: str, value: Any) -> None:
     """An object adds to what is there; the client's own word counts."""
     known = holder.get(name)
     if isinstance(known, dict) and isinstance(value, dict):
-        value = {**known, **{camel(key): item for key, item in value.items()}}
+        if name.endswith("Config"):  # its keys are names of Gemini's, too
+            value = {camel(key): item for key, item in value.items()}
+        value = {**known, **value}
         if name == "thinkingConfig" and "thinkingBudget" in value and "thinkingLevel" in value:
             value.pop("thinkingBudget" if "thinkingBudget" in known else "thinkingLevel")  # they exclude each other
     holder[name] = value

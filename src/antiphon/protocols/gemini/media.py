@@ -12,6 +12,7 @@ from antiphon.protocols.protocol import Document
 
 # Gemini's own parts, for clients that send them as they are; both spellings are taken by the API.
 _NATIVE: Final = ("inlineData", "fileData", "inline_data", "file_data")
+_BESIDE_NATIVE: Final = ("videoMetadata", "video_metadata", "mediaResolution", "media_resolution")
 _CACHES: Final = ("cache_control", "prompt_cache_breakpoint")
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _LINK: Final = re.compile(r"(?:https?|gs)://\S+|files/[\w-]+")
@@ -81,7 +82,7 @@ class Media:
         if kind == "refusal":
             return {"text": _string(part.get("refusal"), param + ".refusal")}
         if any(key in part for key in _NATIVE):
-            return {key: value for key, value in part.items() if key != "type" and key not in _CACHES}
+            return {key: value for key, value in part.items() if key in _NATIVE or key in _BESIDE_NATIVE}
         raise refusal(param + ".type", f"Gemini has no content part of the type '{str(kind)[:64]}'")
 
     def _image(self, part: Document, param: str) -> Document:

@@ -21,6 +21,8 @@ SIGNATURE: Final = "thought_signature"
 PART: Final = "gemini_part"
 SKIP: Final = "skip_thought_signature_validator"  # for calls that never had a signature
 _IN_ID: Final = "__thought__"  # LiteLLM hides signatures in ids
+# What stands in the message itself, where it is judged. A part that a client has put together says none of it.
+_SAID: Final = frozenset({"text", "functionCall", "functionResponse", "function_call", "function_response"})
 # How others' ids of calls begin. Gemini's own are bare letters and digits.
 _FOREIGN: Final = ("call_", "toolu_", "tooluse_", "chatcmpl-tool-", "fc_", "functions.")
 
@@ -96,7 +98,7 @@ def said_parts(text: str, blocks: list[Document]) -> list[Document]:
             done = end
         elif block.get("of") == "thought":
             parts.append(_signed({"text": str(block.get("text", "")), "thought": True}, block))
-        elif isinstance(part := block.get("part"), dict):
+        elif isinstance(part := block.get("part"), dict) and _SAID.isdisjoint(part):
             parts.append(part)
     if done < len(text):
         parts.append({"text": text[done:]})
