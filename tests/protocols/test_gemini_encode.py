@@ -9,8 +9,8 @@ import pytest
 
 from antiphon.errors import AntiphonError, RequestError
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.gemini import GEMINI, Gemini, default_facts
-from antiphon.protocols.protocol import Encoded
+from antiphon.protocols.gemini import GEMINI, VERTEX_GEMINI, Gemini, default_facts
+from antiphon.protocols.protocol import Encoded, ForeignProtocol, StreamDecoder
 
 Document = dict[str, Any]
 MODEL = "gemini-3-flash"
@@ -54,6 +54,13 @@ def refused(*messages: Document, **more: Any) -> AntiphonError:
         encode(*messages, **more)
     assert caught.value.status == 400
     return caught.value
+
+
+def test_they_are_foreign_protocols() -> None:
+    protocols: list[ForeignProtocol] = [GEMINI, VERTEX_GEMINI]
+    stream: StreamDecoder = GEMINI.open_stream(MODEL)
+    assert [protocol.name for protocol in protocols] == ["gemini", "vertex-gemini"]
+    assert stream.feed(b"") == stream.pending == []
 
 
 # Where it goes.

@@ -14,7 +14,7 @@ from antiphon.protocols.gemini.stream import Stream
 from antiphon.protocols.protocol import Document, Encoded, Memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Gemini:
     name: str
     vertex: bool = False  # it has labels, and no `store`
