@@ -77,12 +77,12 @@ def _by_age(details: object) -> Document:
 
 
 def read_beside(answer: Document) -> Document:
-    """What stands beside an answer: the tier, and what travels under Bedrock's own names."""
+    """What stands beside an answer: the tier, and what was asked for in Bedrock's own words and answered in them."""
     beside: Document = {}
     tier = answer.get("serviceTier")
     if isinstance(tier, dict) and isinstance(tier.get("type"), str):
         beside["service_tier"] = tier["type"]
-    for key in ("additionalModelResponseFields", "trace", "performanceConfig", "metrics"):
+    for key in ("additionalModelResponseFields", "trace", "performanceConfig"):
         if answer.get(key):
             beside[key] = answer[key]
     return beside
