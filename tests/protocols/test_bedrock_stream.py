@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ NAMES = sorted(streams.RECORDINGS)
 def decode(data: bytes, *cuts: int) -> list[Document]:
     stream = Bedrock().open_stream("amazon.nova-2-lite-v1:0")
     places = [0, *cuts, len(data)]
-    out = [chunk for a, b in zip(places, places[1:], strict=False) for chunk in stream.feed(data[a:b])]
+    out = [chunk for a, b in itertools.pairwise(places) for chunk in stream.feed(data[a:b])]
     assert stream.is_whole
     assert stream.pending == []
     return out

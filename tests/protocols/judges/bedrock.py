@@ -1,3 +1,4 @@
+# mypy: disable-error-code="import-not-found,import-untyped"
 """botocore as the judge of what we say to Bedrock. Needs botocore; nothing of the gateway.
 
 Reads JSON lines on stdin, each one of
