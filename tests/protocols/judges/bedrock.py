@@ -55,7 +55,7 @@ def judge_request(line: dict[str, Any]) -> list[str]:
 
 def read(shape: Any, value: Any, at: str, faults: list[str]) -> Any:
     """The value as botocore wants it: blobs as bytes. Notes what its validator does not look at: enums, patterns,
-    unions, members that are not in the model."""
+    the greatest numbers, unions, members that are not in the model."""
     if getattr(shape, "is_document_type", False):
         return value
     if shape.type_name == "structure" and isinstance(value, dict):
@@ -79,6 +79,8 @@ def read(shape: Any, value: Any, at: str, faults: list[str]) -> Any:
         except binascii.Error:
             faults.append(f"{at}: no base64")
             return b"-"
+    if shape.type_name in ("integer", "float", "double") and value > shape.metadata.get("max", value):
+        faults.append(f"{at}: {value} is more than {shape.metadata['max']}")
     if shape.type_name == "string" and isinstance(value, str):
         if getattr(shape, "enum", None) and value not in shape.enum:
             faults.append(f"{at}: {value!r} is none of {shape.enum}")

@@ -7,7 +7,6 @@ from typing import Final
 from antiphon.chat.event import decode
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
-from antiphon.protocols.parts import Document
 
 # An exception's name, in small letters and without its ending -> the status that Bedrock gives it.
 STATUSES: Final = {
@@ -50,7 +49,7 @@ def read_exception(name: str, payload: bytes, message: str | None = None) -> Ups
 def read_document(document: object, status: int | None) -> UpstreamError:
     """`__type` says more than the status, where it is there."""
     if not isinstance(document, dict):
-        return _read({"message": document}, status or 502)
+        return _read(document, status or 502)
     kind = document.get("__type")
     told = _status_of(kind) if isinstance(kind, str) else None
     said = document.get("message") or document.get("Message")
@@ -63,8 +62,8 @@ def _status_of(name: str) -> int | None:
     return STATUSES.get(word, STATUSES.get(word.removesuffix("error")))
 
 
-def _read(error: Document, status: int) -> UpstreamError:
-    failure = read_failure({"error": error}, status)
+def _read(error: object, status: int) -> UpstreamError:
+    failure = read_failure(error, status)
     if status == 408:  # the model took too long: another one may not
         return UpstreamError(failure.message, status=504, code="timeout")
     if status == 424:  # the model failed

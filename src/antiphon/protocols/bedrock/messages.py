@@ -77,7 +77,7 @@ class Conversation:
             self._add("user", [{"text": "Continue."}])
             return
         last = self.messages[-1]["content"][-1]
-        if isinstance(last.get("text"), str) and last["text"].strip():
+        if isinstance(last.get("text"), str):
             last["text"] = last["text"].rstrip()  # Claude refuses white space at its end
 
     def add_cache_point(self, holder: Document) -> None:
@@ -118,7 +118,9 @@ class Conversation:
     def _assistant(self, message: Document, index: int, param: str) -> list[Document]:
         calls = message.get("tool_calls") or []
         thoughts = self._thoughts(message, calls, param)
-        content = thoughts + self._content(message, param)
+        # White space before calls, which some models write, is a 400 from Claude.
+        said = [block for block in self._content(message, param) if not _is_blank(block)]
+        content = thoughts + said
         if isinstance(message.get("refusal"), str) and message["refusal"]:
             content.append({"text": message["refusal"]})
         if message.get("audio"):
@@ -190,6 +192,11 @@ def call_id(identity: object) -> str:
     if CALL_ID.fullmatch(text):
         return text
     return "call_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _is_blank(block: Document) -> bool:
+    text = block.get("text")
+    return isinstance(text, str) and not text.strip()
 
 
 def _thought(block: object) -> Document | None:
