@@ -61,6 +61,8 @@ class Blocks:
 
     def read(self, part: Document, param: str) -> list[Document]:
         """The part's block, and a cache point where it ends what is cached. `param` names the part in errors."""
+        if len(part) == 2 and part.get("type") == "text" and type(part.get("text")) is str and part["text"]:
+            return [{"text": part["text"]}]  # nearly all of them
         block = self._block(part, param)
         if block is None:
             return []
@@ -129,6 +131,8 @@ class Blocks:
 
 def cache_point(holder: Document) -> Document | None:
     """`cache_control` (Anthropic's name) or `prompt_cache_breakpoint` (OpenAI's) as a block of its own."""
+    if "cache_control" not in holder and "prompt_cache_breakpoint" not in holder:
+        return None
     control = holder.get("cache_control") or holder.get("prompt_cache_breakpoint")
     if not isinstance(control, dict):
         return None

@@ -18,6 +18,7 @@ from antiphon.protocols.protocol import Memory
 
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 OWN_PARTS: Final = "bedrock_blocks"  # blocks of an answer that Chat Completions has no place for
+USUAL: Final = frozenset({"role", "content", "tool_calls", "reasoning_content", "thinking_blocks"})
 FILLER: Final = "."  # said for a user who said nothing, where the upstream insists on a user
 
 
@@ -49,7 +50,11 @@ class Conversation:
 
     def read(self, messages: list[Document]) -> None:
         for index, message in enumerate(messages):
-            role, param = message["role"], f"messages[{index}]"
+            role = message["role"]
+            if role == "user" and len(message) == 2 and type(message.get("content")) is str:  # nearly all of them
+                self._add("user", [{"text": message["content"]}] if message["content"] else [])
+                continue
+            param = f"messages[{index}]"
             if role == "user":
                 self._add("user", self._content(message, param))
             elif role == "assistant":
@@ -58,7 +63,7 @@ class Conversation:
                 self._add("user", self._result(message, param))
             else:
                 self._instruct(message, param)
-            if message.get("name") and role != "function":
+            if "name" in message and message["name"] and role != "function":
                 self._changes.drop(f"{param}.name", "This upstream's messages have no names.")
 
     def begin_with_user(self, *, always: bool) -> None:
@@ -119,43 +124,52 @@ class Conversation:
         calls = message.get("tool_calls") or []
         thoughts = self._thoughts(message, calls, param)
         # White space before calls, which some models write, is a 400 from Claude.
-        said = [block for block in self._content(message, param) if not _is_blank(block)]
-        content = thoughts + said
-        if isinstance(message.get("refusal"), str) and message["refusal"]:
-            content.append({"text": message["refusal"]})
-        if message.get("audio"):
-            self._changes.drop(f"{param}.audio", "This upstream keeps no audio.")
-        for block in message.get(OWN_PARTS) or ():
-            if isinstance(block, dict):
-                content += ({name: block[name]} for name in block if name in OWN_BLOCKS)
+        content = thoughts + [block for block in self._content(message, param) if not _is_blank(block)]
+        if not message.keys() <= USUAL:
+            content += self._others(message, param)
         for place, call in enumerate(calls):
             content.append(self._call(call, f"{param}.tool_calls[{place}]"))
-        if isinstance(function := message.get("function_call"), dict):
+        function = message.get("function_call")
+        if isinstance(function, dict):
             self._last_function = f"call_{index}"
             content.append(self._use(self._last_function, function, f"{param}.function_call"))
         if calls or function:
             self.unsigned = not thoughts
         return content
 
+    def _others(self, message: Document, param: str) -> list[Document]:
+        """What few messages have."""
+        blocks: list[Document] = []
+        if isinstance(message.get("refusal"), str) and message["refusal"]:
+            blocks.append({"text": message["refusal"]})
+        if message.get("audio"):
+            self._changes.drop(f"{param}.audio", "This upstream keeps no audio.")
+        for block in message.get(OWN_PARTS) or ():
+            if isinstance(block, dict):
+                blocks += ({name: block[name]} for name in block if name in OWN_BLOCKS)
+        return blocks
+
     def _thoughts(self, message: Document, calls: list[Document], param: str) -> list[Document]:
         """Signed and redacted thinking, as it came. Without a signature it is no model's to read again."""
         blocks = message.get("thinking_blocks")
         if not isinstance(blocks, list) or not blocks:
-            blocks = self._remembered(calls)
+            blocks = self._remembered(calls) if self._memory is not None else []
+        if not blocks and not _reasons(message):
+            return []
         thoughts = [thought for block in blocks if (thought := _thought(block)) is not None]
         if len(thoughts) < len(blocks):
             reason = "Thinking without a signature is not taken back."
             self._changes.note(f"{param}.thinking_blocks", "dropped", reason)
-        elif not thoughts and (message.get("reasoning_content") or message.get("reasoning")):
+        elif not thoughts and _reasons(message):
             reason = "Reasoning goes back as signed `thinking_blocks` only."
             self._changes.note(f"{param}.reasoning_content", "dropped", reason)
         return thoughts
 
     def _remembered(self, calls: list[Document]) -> list[Document]:
-        if self._memory is not None:
-            for call in calls:
-                if isinstance(call.get("id"), str) and (found := self._memory.find(call["id"])) is not None:
-                    return found
+        assert self._memory is not None
+        for call in calls:
+            if isinstance(call.get("id"), str) and (found := self._memory.find(call["id"])) is not None:
+                return found
         return []
 
     def _call(self, call: Document, param: str) -> Document:
@@ -174,6 +188,9 @@ class Conversation:
         return {"toolUse": {"toolUseId": call_id(identity), "name": name, "input": arguments}}
 
     def _result(self, message: Document, param: str) -> list[Document]:
+        said = message.get("content")
+        if message["role"] == "tool" and len(message) == 3 and type(said) is str and said:
+            return [{"toolResult": {"toolUseId": call_id(message["tool_call_id"]), "content": [{"text": said}]}}]
         identity = self._last_function if message["role"] == "function" else message.get("tool_call_id")
         content: list[Document] = []
         after: list[Document] = []
@@ -192,6 +209,10 @@ def call_id(identity: object) -> str:
     if CALL_ID.fullmatch(text):
         return text
     return "call_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _reasons(message: Document) -> bool:
+    return bool(message.get("reasoning_content") or message.get("reasoning"))
 
 
 def _is_blank(block: Document) -> bool:
