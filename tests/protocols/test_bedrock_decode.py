@@ -64,8 +64,8 @@ def test_thinking_and_calls() -> None:
     assert said["content"] == "I look."
     assert said["reasoning_content"] == "Hm."
     assert said["thinking_blocks"] == [
-        {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-        {"type": "redacted_thinking", "data": "aGlk"},
+        {"index": 0, "type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+        {"index": 1, "type": "redacted_thinking", "data": "aGlk"},
     ]
     assert said["tool_calls"] == [
         {"id": "t1", "type": "function", "function": {"name": "weather", "arguments": '{"b":"Köln","a":1}'}},
@@ -83,7 +83,10 @@ def test_tools_that_bedrock_calls_itself() -> None:
     result = {"toolResult": {"toolUseId": "s1", "content": [{"text": "x"}], "status": "success", "type": "r"}}
     document = read(use, result, {"text": "So."})
     assert "tool_calls" not in message(document)
-    assert message(document)["bedrock_blocks"] == [use, result]
+    assert message(document)["content_parts"] == [
+        {"index": 0, "type": "toolUse", **use},
+        {"index": 1, "type": "toolResult", **result},
+    ]
     assert document["choices"][0]["finish_reason"] == "stop"
 
 

@@ -172,6 +172,16 @@ def test_ids_that_bedrock_refuses_are_mapped_alike() -> None:
     assert used.replace("_", "").isalnum()
 
 
+def test_ids_that_come_twice_are_told_apart() -> None:
+    talk = [{"role": "assistant", "tool_calls": [CALL]}, ASKED[2]]
+    messages = encode(USER, *talk, *talk, tools=[WEATHER]).body["messages"]
+    used = [message["content"][0]["toolUse"]["toolUseId"] for message in messages[1::2]]
+    answered = [message["content"][0]["toolResult"]["toolUseId"] for message in messages[2::2]]
+    assert used == answered
+    assert used[0] == "t1"
+    assert len(set(used)) == 2
+
+
 def test_legacy_functions() -> None:
     body = encode(
         USER,
@@ -241,8 +251,9 @@ def test_thinking_without_a_signature_is_named_and_left_out() -> None:
 def test_bedrocks_own_blocks_come_back() -> None:
     use = {"toolUse": {"toolUseId": "s1", "name": "x", "type": "server_tool_use", "input": {}}}
     result = {"toolResult": {"toolUseId": "s1", "content": [], "type": "r"}}
-    message = {"role": "assistant", "content": "a", "bedrock_blocks": [{"index": 0, **use}, {"index": 1, **result}]}
-    assert encode(USER, message, USER).body["messages"][1]["content"] == [{"text": "a"}, use, result]
+    parts = [{"index": 1, "text_offset": 1, **use}, {"index": 2, "text_offset": 1, **result}, {"type": "odd", "odd": 1}]
+    message = {"role": "assistant", "content": "ab", "content_parts": parts}
+    assert encode(USER, message, USER).body["messages"][1]["content"] == [{"text": "a"}, use, result, {"text": "b"}]
 
 
 # Parts

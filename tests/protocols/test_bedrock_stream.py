@@ -146,9 +146,10 @@ def test_tools_that_bedrock_calls_itself_are_no_calls_of_the_client() -> None:
     out, answer, _ = tell(streams.SERVER_TOOL)
     assert answer.tools == []
     assert (answer.finish, answer.content) == ("stop", "It is 42.")
-    assert [block for blocks in values(out, "bedrock_blocks") for block in blocks] == [
+    assert [block for blocks in values(out, "content_parts") for block in blocks] == [
         {
             "index": 0,
+            "type": "toolUse",
             "toolUse": {
                 "toolUseId": "s1",
                 "name": "nova_code_interpreter",
@@ -158,6 +159,7 @@ def test_tools_that_bedrock_calls_itself_are_no_calls_of_the_client() -> None:
         },
         {
             "index": 1,
+            "type": "toolResult",
             "toolResult": {
                 "toolUseId": "s1",
                 "status": "success",

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from antiphon.chat.completion import conform
@@ -34,12 +34,19 @@ USES = st.builds(
 )
 
 
+TEXTS = st.text(min_size=1).filter(str.strip).map(lambda said: {"text": said})
+
+
 @st.composite
 def turns(draw: st.DrawFn) -> list[Document]:
-    """The blocks of one answer with calls, as Claude orders them."""
-    texts = [{"text": said} for said in draw(st.lists(st.text(min_size=1).filter(str.strip), max_size=1))]
+    """The blocks of one answer with calls: thinking may stand before, between and after texts."""
+    said = draw(st.lists(SIGNED | HIDDEN | TEXTS, max_size=5))
+    # Neighbouring texts are one when they come back.
+    texts = [
+        block for place, block in enumerate(said) if place == 0 or "text" not in block or "text" not in said[place - 1]
+    ]
     uses = draw(st.lists(USES, min_size=1, max_size=3, unique_by=lambda use: use["toolUse"]["toolUseId"]))
-    return [*draw(st.lists(SIGNED | HIDDEN, max_size=3)), *texts, *uses]
+    return [*texts, *uses]
 
 
 def whole(content: list[Document]) -> Document:
@@ -87,6 +94,8 @@ def frames(index: int, block: Document) -> bytes:
 
 @given(st.lists(turns(), min_size=3, max_size=3), st.booleans())
 def test_three_turns_come_back_as_they_were_said(answers: list[list[Document]], streams: bool) -> None:
+    asked = [block["toolUse"]["toolUseId"] for content in answers for block in content if "toolUse" in block]
+    assume(len(set(asked)) == len(asked))
     messages: list[Document] = [{"role": "user", "content": "Go."}]
     for content in answers:
         message = (streamed if streams else whole)(copy.deepcopy(content))
@@ -95,7 +104,6 @@ def test_three_turns_come_back_as_they_were_said(answers: list[list[Document]], 
     body = Bedrock().encode({"model": "m", "messages": messages}, "m", ModelFacts(), None, strict=True).body
     said = [message["content"] for message in body["messages"] if message["role"] == "assistant"]
     assert said == answers
-    asked = [block["toolUse"]["toolUseId"] for content in answers for block in content if "toolUse" in block]
     results = [
         block["toolResult"]["toolUseId"]
         for message in body["messages"]

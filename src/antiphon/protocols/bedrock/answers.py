@@ -113,6 +113,17 @@ def annotate(citation: object, start: int, end: int) -> Document | None:
     return {"type": kind, kind: about}
 
 
+def placed(index: int, offset: int, block: Document) -> Document:
+    """A block with where it stood in the answer (its index, and the characters of content before it), so that it can go
+    back there. By the index clients also put the lists of several deltas together."""
+    return {"index": index, **({"text_offset": offset} if offset else {}), **block}
+
+
+def part_of(block: Document) -> Document:
+    """A block that Chat Completions has no place for, as one of the `content_parts`."""
+    return {"type": next(iter(block), ""), **block}
+
+
 def thought_of(text: str, signature: str) -> Document:
     return {"type": "thinking", "thinking": text, "signature": signature}
 

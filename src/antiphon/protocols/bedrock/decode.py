@@ -10,6 +10,8 @@ from antiphon.chat.failure import malformed
 from antiphon.protocols.bedrock.answers import (
     SERVER_TOOL,
     annotate,
+    part_of,
+    placed,
     read_beside,
     read_end,
     read_findings,
@@ -18,7 +20,6 @@ from antiphon.protocols.bedrock.answers import (
     thought_of,
 )
 from antiphon.protocols.bedrock.failure import read_document
-from antiphon.protocols.bedrock.messages import OWN_PARTS
 from antiphon.protocols.parts import Document
 
 _encode = msgspec.json.Encoder().encode
@@ -57,17 +58,17 @@ class _Whole:
         self._others: list[Document] = []
 
     def read(self, content: list[Any]) -> Document:
-        for block in content:
+        for index, block in enumerate(content):
             if not isinstance(block, dict):
                 raise malformed()
-            self._take(block)
+            self._take(index, block)
         message: Document = {"role": "assistant", "content": self._text or None}
         if self._reasoning:
             message["reasoning_content"] = self._reasoning
         for key, found in (
             ("thinking_blocks", self._thoughts),
             ("annotations", self._annotations),
-            (OWN_PARTS, self._others),
+            ("content_parts", self._others),
             ("tool_calls", self._calls),
         ):
             if found:
@@ -76,26 +77,26 @@ class _Whole:
             message["content"] = ""
         return message
 
-    def _take(self, block: Document) -> None:
+    def _take(self, index: int, block: Document) -> None:
         if isinstance(text := block.get("text"), str):
             self._text += text
         elif isinstance(thought := block.get("reasoningContent"), dict):
-            self._think(thought)
+            self._think(index, thought)
         elif isinstance(use := block.get("toolUse"), dict) and use.get("type") != SERVER_TOOL:
             self._call(use)
         elif isinstance(cited := block.get("citationsContent"), dict):
             self._cite(cited)
         elif block:
-            self._others.append(block)
+            self._others.append(placed(index, len(self._text), part_of(block)))
 
-    def _think(self, thought: Document) -> None:
+    def _think(self, index: int, thought: Document) -> None:
         said, hidden = thought.get("reasoningText"), thought.get("redactedContent")
         if isinstance(hidden, str) and hidden:
-            self._thoughts.append(redacted(hidden))
+            self._thoughts.append(placed(index, len(self._text), redacted(hidden)))
         if isinstance(said, dict) and isinstance(said.get("text"), str):
             self._reasoning += said["text"]
             if isinstance(signature := said.get("signature"), str) and signature:
-                self._thoughts.append(thought_of(said["text"], signature))
+                self._thoughts.append(placed(index, len(self._text), thought_of(said["text"], signature)))
 
     def _call(self, use: Document) -> None:
         arguments = use.get("input")

@@ -17,9 +17,12 @@ from antiphon.protocols.parts import Document, parts_of, read_arguments
 from antiphon.protocols.protocol import Memory
 
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-OWN_PARTS: Final = "bedrock_blocks"  # blocks of an answer that Chat Completions has no place for
-USUAL: Final = frozenset({"role", "content", "tool_calls", "reasoning_content", "thinking_blocks"})
+USUAL: Final = frozenset({"role", "content", "tool_calls", "reasoning_content", "thinking_blocks", "content_parts"})
 FILLER: Final = "."  # said for a user who said nothing, where the upstream insists on a user
+
+
+# A block of an answer that comes back: its index in the answer, the characters of content before it, the block.
+Kept = tuple[int, int, Document]
 
 
 class Conversation:
@@ -29,8 +32,10 @@ class Conversation:
         "_blocks",
         "_changes",
         "_facts",
+        "_ids",
         "_last_function",
         "_memory",
+        "_taken",
         "called",
         "messages",
         "system",
@@ -46,6 +51,8 @@ class Conversation:
         self._changes = changes
         self._facts = facts
         self._memory = memory
+        self._ids: dict[Any, str] = {}  # the client's id of a call -> ours
+        self._taken: set[str] = set()
         self._last_function = ""  # the id of the last `function_call`, which has none of its own
 
     def read(self, messages: list[Document]) -> None:
@@ -123,8 +130,10 @@ class Conversation:
     def _assistant(self, message: Document, index: int, param: str) -> list[Document]:
         calls = message.get("tool_calls") or []
         thoughts = self._thoughts(message, calls, param)
+        kept = thoughts + _parts(message) if "content_parts" in message else thoughts
+        said = self._said(message, kept, param) if kept else self._content(message, param)
         # White space before calls, which some models write, is a 400 from Claude.
-        content = thoughts + [block for block in self._content(message, param) if not _is_blank(block)]
+        content = [block for block in said if not _is_blank(block)]
         if not message.keys() <= USUAL:
             content += self._others(message, param)
         for place, call in enumerate(calls):
@@ -144,19 +153,30 @@ class Conversation:
             blocks.append({"text": message["refusal"]})
         if message.get("audio"):
             self._changes.drop(f"{param}.audio", "This upstream keeps no audio.")
-        for block in message.get(OWN_PARTS) or ():
-            if isinstance(block, dict):
-                blocks += ({name: block[name]} for name in block if name in OWN_BLOCKS)
         return blocks
 
-    def _thoughts(self, message: Document, calls: list[Document], param: str) -> list[Document]:
+    def _said(self, message: Document, kept: list[Kept], param: str) -> list[Document]:
+        """Text, and the blocks that the client kept for us, each where it stood."""
+        content = message.get("content")
+        if not isinstance(content, str) or not any(offset for _, offset, _ in kept):
+            return [block for _, _, block in sorted(kept, key=_index)] + self._content(message, param)
+        blocks: list[Document] = []
+        start = 0
+        for _, offset, block in sorted(kept, key=_index):
+            if offset > start:
+                blocks.append({"text": content[start:offset]})
+                start = offset
+            blocks.append(block)
+        return [*blocks, *self._content({**message, "content": content[start:]}, param)]
+
+    def _thoughts(self, message: Document, calls: list[Document], param: str) -> list[Kept]:
         """Signed and redacted thinking, as it came. Without a signature it is no model's to read again."""
         blocks = message.get("thinking_blocks")
         if not isinstance(blocks, list) or not blocks:
             blocks = self._remembered(calls) if self._memory is not None else []
         if not blocks and not _reasons(message):
             return []
-        thoughts = [thought for block in blocks if (thought := _thought(block)) is not None]
+        thoughts = [_placed(block, thought) for block in blocks if (thought := _thought(block)) is not None]
         if len(thoughts) < len(blocks):
             reason = "Thinking without a signature is not taken back."
             self._changes.note(f"{param}.thinking_blocks", "dropped", reason)
@@ -175,7 +195,11 @@ class Conversation:
     def _call(self, call: Document, param: str) -> Document:
         if isinstance(custom := call.get("custom"), dict):  # its input is text; here it must be an object
             self.called.setdefault(custom["name"])
-            spoken = {"toolUseId": call_id(call.get("id")), "name": custom["name"], "input": {"input": custom["input"]}}
+            spoken = {
+                "toolUseId": self._call_id(call.get("id")),
+                "name": custom["name"],
+                "input": {"input": custom["input"]},
+            }
             return {"toolUse": spoken}
         return self._use(call.get("id"), call.get("function") or {}, f"{param}.function")
 
@@ -185,18 +209,28 @@ class Conversation:
             raise refuse(f"{param}.arguments", "This upstream takes the arguments of a call as a JSON object only.")
         name = function.get("name")
         self.called.setdefault(str(name))
-        return {"toolUse": {"toolUseId": call_id(identity), "name": name, "input": arguments}}
+        return {"toolUse": {"toolUseId": self._call_id(identity), "name": name, "input": arguments}}
+
+    def _call_id(self, identity: Any) -> str:
+        """Some models count their calls anew in each turn; here no two of a conversation may have one id."""
+        own = call_id(identity)
+        if own in self._taken:
+            own = call_id(f"{identity}#{len(self._taken)}")
+        self._taken.add(own)
+        self._ids[identity] = own
+        return own
 
     def _result(self, message: Document, param: str) -> list[Document]:
         said = message.get("content")
         if message["role"] == "tool" and len(message) == 3 and type(said) is str and said:
-            return [{"toolResult": {"toolUseId": call_id(message["tool_call_id"]), "content": [{"text": said}]}}]
+            own = self._ids.get(message["tool_call_id"]) or call_id(message["tool_call_id"])
+            return [{"toolResult": {"toolUseId": own, "content": [{"text": said}]}}]
         identity = self._last_function if message["role"] == "function" else message.get("tool_call_id")
         content: list[Document] = []
         after: list[Document] = []
         for block in self._content(message, param):
             (after if "cachePoint" in block else content).append(block)
-        result: Document = {"toolUseId": call_id(identity), "content": content}
+        result: Document = {"toolUseId": self._ids.get(identity) or call_id(identity), "content": content}
         if message.get("is_error") is True or message.get("status") == "error":
             result["status"] = "error"
         return [{"toolResult": result}, *after]
@@ -211,13 +245,34 @@ def call_id(identity: object) -> str:
     return "call_" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def _parts(message: Document) -> list[Kept]:
+    """Blocks that Chat Completions has no place for. Parts of other makers are not ours to send."""
+    parts = message["content_parts"]
+    return [
+        _placed(part, {name: part[name]})
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict)
+        for name in part
+        if name in OWN_BLOCKS
+    ]
+
+
+def _placed(entry: Document, block: Document) -> Kept:
+    """Clients of other gateways send no places: then the order stays."""
+    index, offset = entry.get("index"), entry.get("text_offset")
+    return index if type(index) is int else 0, offset if type(offset) is int else 0, block
+
+
+def _index(kept: Kept) -> int:
+    return kept[0]
+
+
 def _reasons(message: Document) -> bool:
     return bool(message.get("reasoning_content") or message.get("reasoning"))
 
 
 def _is_blank(block: Document) -> bool:
-    text = block.get("text")
-    return isinstance(text, str) and not text.strip()
+    return "text" in block and not block["text"].strip()
 
 
 def _thought(block: object) -> Document | None:

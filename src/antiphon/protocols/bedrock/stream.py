@@ -17,6 +17,8 @@ from antiphon.errors import UpstreamError
 from antiphon.protocols.bedrock.answers import (
     SERVER_TOOL,
     annotate,
+    part_of,
+    placed,
     read_beside,
     read_end,
     read_findings,
@@ -25,7 +27,6 @@ from antiphon.protocols.bedrock.answers import (
     thought_of,
 )
 from antiphon.protocols.bedrock.failure import read_exception
-from antiphon.protocols.bedrock.messages import OWN_PARTS
 from antiphon.protocols.event_stream import Message, MessageReader, read_headers, read_kind
 from antiphon.protocols.parts import Document, read_arguments
 
@@ -65,9 +66,10 @@ _read_delta: Final = msgspec.json.Decoder(_DeltaEvent).decode
 class _Block:
     """A block that is not yet whole."""
 
-    __slots__ = ("call", "citations", "data", "other", "signature", "start", "texts", "wrote")
+    __slots__ = ("call", "citations", "data", "index", "other", "signature", "start", "texts", "wrote")
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, index: int, start: int) -> None:
+        self.index = index
         self.start = start  # characters of content before it
         self.call: int | None = None  # which of the answer's calls it is
         self.wrote = False  # arguments of the call
@@ -86,7 +88,7 @@ class ConverseStream:
         self._reader = MessageReader()
         self._opened = False
         self._blocks: dict[int, _Block] = {}
-        self._counts = {"blocks": 0, "calls": 0, "thoughts": 0, "others": 0}
+        self._counts = {"blocks": 0, "calls": 0}
         self._held = 0
         self._length = 0  # characters of content so far
         self._annotations: list[Document] = []
@@ -206,10 +208,11 @@ class ConverseStream:
         if block.call is not None and not block.wrote:
             out.append(self._arguments(block.call, "{}"))
         if block.other is not None:
-            out.append(self._chunk({OWN_PARTS: [{"index": self._number("others"), **_whole(block)}]}))
+            part = placed(block.index, block.start, part_of(_whole(block)))
+            out.append(self._chunk({"content_parts": [part]}))
             return
-        for thought in _thoughts(block):
-            out.append(self._chunk({"thinking_blocks": [{"index": self._number("thoughts"), **thought}]}))
+        if (thought := _thought(block)) is not None:
+            out.append(self._chunk({"thinking_blocks": [placed(block.index, block.start, thought)]}))
         for citation in block.citations:
             if (note := annotate(citation, block.start, self._length)) is not None:
                 self._annotations.append(note)
@@ -253,7 +256,7 @@ class ConverseStream:
     def _begin(self, index: int) -> _Block:
         if self._number("blocks") >= MOST_BLOCKS:
             raise malformed()
-        block = self._blocks[index] = _Block(self._length)
+        block = self._blocks[index] = _Block(index, self._length)
         return block
 
     def _number(self, what: str) -> int:
@@ -314,10 +317,7 @@ def _whole(block: _Block) -> Document:
     return other
 
 
-def _thoughts(block: _Block) -> list[Document]:
-    found: list[Document] = []
+def _thought(block: _Block) -> Document | None:
     if block.data:
-        found.append(redacted(block.data))
-    if block.signature:
-        found.append(thought_of("".join(block.texts), block.signature))
-    return found
+        return redacted(block.data)
+    return thought_of("".join(block.texts), block.signature) if block.signature else None
