@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import Any, Final
 
-from antiphon.protocols.bedrock.changes import refuse
+from antiphon.protocols.changes import refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document, read_data_url
 

@@ -10,11 +10,11 @@ import msgspec
 
 from antiphon.chat.request import KNOWN
 from antiphon.errors import RouteError
-from antiphon.protocols.bedrock.changes import Changes
 from antiphon.protocols.bedrock.families import Family, family_of
 from antiphon.protocols.bedrock.messages import Conversation, instruction_texts
 from antiphon.protocols.bedrock.thinking import Asked, Plan, plan
 from antiphon.protocols.bedrock.tools import Tools
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import Encoded, Memory

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, Blocks, cache_point
-from antiphon.protocols.bedrock.changes import Changes, refuse
+from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document, parts_of, read_arguments
 from antiphon.protocols.protocol import Memory

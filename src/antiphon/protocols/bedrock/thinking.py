@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from antiphon.protocols.bedrock.changes import Changes
 from antiphon.protocols.bedrock.families import CLAUDE, Family
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.parts import Document
 

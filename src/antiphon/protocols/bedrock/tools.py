@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.protocols.bedrock.blocks import cache_point
-from antiphon.protocols.bedrock.changes import Changes
 from antiphon.protocols.bedrock.families import Family
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document
 
