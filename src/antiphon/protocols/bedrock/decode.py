@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import malformed
 from antiphon.protocols.bedrock.answers import (
     SERVER_TOOL,
@@ -26,6 +27,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 def decode(answer: Document, model: str) -> Document:
+    if isinstance(answer, Lenient):
+        answer = dict(scrub(answer))
     output = answer.get("output")
     message = output.get("message") if isinstance(output, dict) else None
     if message is None and ("message" in answer or "Message" in answer or "__type" in answer):

@@ -71,7 +71,7 @@ def _add_category(found: Document, results: Document) -> None:
     severity = CONFIDENCES.get(str(found.get("confidence")), "safe")
     if kind == "PROMPT_ATTACK":
         _join(results, "jailbreak", {"filtered": _blocked(found), "detected": severity != "safe"})
-    elif kind in CATEGORIES:
+    elif isinstance(kind, str) and kind in CATEGORIES:
         _join(results, CATEGORIES[kind], {"filtered": _blocked(found), "severity": severity})
 
 

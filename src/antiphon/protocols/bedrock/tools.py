@@ -36,7 +36,7 @@ class Tools:
         if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             allowed = choice.get("allowed_tools") or {}
             names = {_name_of(tool) for tool in allowed.get("tools") or ()}
-            wanted = [tool for tool in wanted if "toolSpec" not in tool or tool["toolSpec"]["name"] in names]
+            wanted = [tool for tool in wanted if "toolSpec" not in tool or _spec_name(tool["toolSpec"]) in names]
             choice = allowed.get("mode")
         if choice == "none" and not called:
             self.additional.pop("tools", None)
@@ -125,6 +125,11 @@ def _spec(name: str, function: Document) -> Document:
     if function.get("strict") is True:
         spec["strict"] = True
     return spec
+
+
+def _spec_name(spec: Any) -> object:
+    name = spec.get("name") if isinstance(spec, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _name_of(choice: Document) -> str | None:

@@ -66,14 +66,16 @@ def arguments_of(said: object) -> str:
     return said
 
 
-def annotate(citation: Document, offset: int) -> list[Document]:
-    """`offset`: characters of content before the text that is cited."""
+def annotate(citation: Document, offsets: dict[int, int]) -> list[Document]:
+    """`offsets`: by the index of a part, the characters of content before it."""
     about: Document = {}
-    start, end = citation.get("start"), citation.get("end")
+    start, end, index = citation.get("start"), citation.get("end"), citation.get("content_index")
+    offset = offsets.get(index if type(index) is int else 0, 0)
     if type(start) is int and type(end) is int and citation.get("type", "TEXT_CONTENT") == "TEXT_CONTENT":
         about = {"start_index": start + offset, "end_index": end + offset}
     notes: list[Document] = []
-    for source in citation.get("sources") or ():
+    sources = citation.get("sources")
+    for source in sources if isinstance(sources, list) else ():
         inside = source.get("document") if isinstance(source, dict) else None
         if isinstance(inside, dict) and isinstance(url := inside.get("url"), str) and url.startswith("http"):
             title = inside.get("title")

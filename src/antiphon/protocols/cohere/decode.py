@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import malformed, read_failure
 from antiphon.protocols.cohere.answers import annotate, arguments_of, read_end, read_logprobs, read_usage
 from antiphon.protocols.parts import Document
 
 
 def decode(answer: Document, model: str) -> Document:
+    if isinstance(answer, Lenient):
+        answer = dict(scrub(answer))
     message = answer.get("message")
     if isinstance(message, str):  # an error has its words there
         raise read_failure(answer)
@@ -38,21 +41,25 @@ def _read_message(message: Document) -> Document:
             thoughts.append(part["thinking"])
     if isinstance(plan := message.get("tool_plan"), str) and plan:
         thoughts.append(plan)
-    calls = [_read_call(call) for call in message.get("tool_calls") or ()]
+    calls = [_read_call(call) for call in _list(message.get("tool_calls"))]
     said: Document = {"role": "assistant", "content": "".join(texts) or (None if calls else "")}
     if thoughts:
         said["reasoning_content"] = "".join(thoughts)
     notes = [
         note
-        for citation in message.get("citations") or ()
+        for citation in _list(message.get("citations"))
         if isinstance(citation, dict)
-        for note in annotate(citation, offsets.get(citation.get("content_index") or 0, 0))
+        for note in annotate(citation, offsets)
     ]
     if notes:
         said["annotations"] = notes
     if calls:
         said["tool_calls"] = calls
     return said
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _parts(content: object) -> list[Document]:

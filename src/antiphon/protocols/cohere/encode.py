@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.request import KNOWN
-from antiphon.protocols.changes import Changes
+from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.cohere.messages import Conversation
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.parts import Document
@@ -109,14 +109,20 @@ def _narrow(functions: list[Document], choice: Document, changes: Changes) -> tu
     """A choice of certain tools: the others are left out. -> (those, the word for the choice)"""
     if choice.get("type") == "allowed_tools":
         allowed = choice.get("allowed_tools") or {}
-        wanted = {(tool.get("function") or {}).get("name") for tool in allowed.get("tools") or ()}
+        wanted = {_name_of(tool) for tool in allowed.get("tools") or ()}
         mode = allowed.get("mode")
     else:
-        wanted, mode = {(choice.get("function") or {}).get("name")}, "required"
+        wanted, mode = {_name_of(choice)}, "required"
     kept = [function for function in functions if function.get("name") in wanted]
     if len(kept) < len(functions):
         changes.note("tools", "rewritten", "This upstream has no choice of certain tools: the others are left out.")
     return kept, mode
+
+
+def _name_of(choice: Document) -> str | None:
+    function = choice.get("function")
+    name = function.get("name") if isinstance(function, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _described(function: Document) -> Document:
@@ -161,6 +167,8 @@ def _say_numbers(document: Document, body: Document, facts: ModelFacts, changes:
         value = document.get(name)
         if value is None:
             continue
+        if not isinstance(value, int | float):  # `top_k`, which OpenAI does not know and nobody has checked
+            raise refuse(name, "It must be a number.")
         if name in SAMPLING and not facts.takes_sampling:
             changes.drop(name, "This model takes no sampling parameters.")
             continue

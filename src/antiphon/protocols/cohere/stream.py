@@ -24,8 +24,8 @@ class CohereStream:
         self._opened = False
         self._decoder = Decoder()
         self._length = 0  # characters of content so far
-        self._offsets: dict[Any, int] = {}  # a part's index -> characters of content before it
-        self._calls: dict[Any, int] = {}  # Cohere's index of a call -> ours
+        self._offsets: dict[int, int] = {}  # a part's index -> characters of content before it
+        self._calls: dict[int, int] = {}  # Cohere's index of a call -> ours
         self._arguments: dict[int, str | None] = {}  # what is held back of a call's arguments; None: some have left
         self._annotations: list[Document] = []
 
@@ -40,7 +40,8 @@ class CohereStream:
             event = decode(payload)
             if isinstance(event, Lenient):
                 event = dict(scrub(event))
-            take = _EVENTS.get(event.get("type"))
+            kind = event.get("type")
+            take = _EVENTS.get(kind) if isinstance(kind, str) else None
             if take is not None:
                 take(self, event, out)
             elif "type" not in event and (is_failure(event) or isinstance(event.get("message"), str)):
@@ -141,7 +142,7 @@ class CohereStream:
         found = _message(event).get("citations")
         for citation in found if isinstance(found, list) else [found]:
             if isinstance(citation, dict):
-                self._annotations += annotate(citation, self._offsets.get(citation.get("content_index") or 0, 0))
+                self._annotations += annotate(citation, self._offsets)
         if len(self._annotations) > MOST_BLOCKS:
             raise malformed()
 
@@ -163,7 +164,7 @@ class CohereStream:
 
 
 # Events that no row knows, `debug` among them, are passed over.
-_EVENTS: Final[dict[Any, Any]] = {
+_EVENTS: Final = {
     "message-start": CohereStream._start,
     "content-start": CohereStream._start_part,
     "content-delta": CohereStream._say,
