@@ -331,6 +331,19 @@ def test_text_cut_inside_a_character_is_mended() -> None:
     assert tell(start() + frame + end())[1].content == "a\ufffd"
 
 
+def test_a_block_that_begins_where_another_never_stopped_ends_it() -> None:
+    data = (
+        start()
+        + thought(0, text="t", signature="s")
+        + tool(0, "t1", "clock")
+        + tool(0, "t2", "clock")
+        + end("tool_use")
+    )
+    out, answer, _ = tell(data)
+    assert [(call.id, call.arguments) for call in answer.tools] == [("t1", "{}"), ("t2", "{}")]
+    assert len(values(out, "thinking_blocks")) == 1
+
+
 def test_blocks_that_never_stop_end_with_the_message() -> None:
     data = start() + thought(0, text="t", signature="s") + tool(1, "t1", "clock") + end("tool_use")
     out, answer, _ = tell(data)

@@ -187,6 +187,7 @@ class ConverseStream:
         out.append(self._chunk({"role": "assistant", "content": ""}))
 
     def _start_block(self, event: Document, out: list[Document]) -> None:
+        self._stop_block(event, out)  # one of this index that never stopped
         block = self._begin(_index_of(event))
         start = event.get("start")
         start = start if isinstance(start, dict) else {}
