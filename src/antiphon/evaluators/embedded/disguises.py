@@ -18,6 +18,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
+from antiphon.evaluators.embedded.segment import LONGEST_WORD, cut_into_words
+
 MOST_READINGS: Final = 4
 MOST_LAYERS: Final = 3  # an encoding inside an encoding
 LONGEST: Final = 40_000  # characters that are looked at
@@ -27,7 +29,6 @@ FEWEST_WORDS: Final = 3
 COMMON: Final = 12_000  # ranks of the vocabulary that count as common words
 WORDS_ENOUGH: Final = 0.6  # share of common words in a text that people wrote
 WORDS_FEW: Final = 0.35
-LONGEST_WORD: Final = 14
 LONGEST_RUN: Final = 2_000  # letters that are cut into words
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}(?:\s+[A-Za-z0-9+/_-]{16,}={0,2})*")
@@ -158,7 +159,9 @@ class Disguises:
             letter if gap == usual else f"{letter} " for letter, gap in zip(_each(run), [*gaps, usual], strict=False)
         )
         pieces = words.split()
-        return " ".join(self._cut(piece.lower()) if len(piece) > LONGEST_WORD else piece for piece in pieces)
+        return " ".join(
+            cut_into_words(piece.lower(), self._costs) if len(piece) > LONGEST_WORD else piece for piece in pieces
+        )
 
     def _starred(self, text: str) -> str | None:
         """k*ll"""
@@ -215,7 +218,7 @@ class Disguises:
     def _parted(self, run: str) -> str:
         words = [part for part in _CAMEL.split(run) if part]
         if len(words) < FEWEST_WORDS:
-            words = self._cut(run[:LONGEST_RUN].lower()).split()
+            words = cut_into_words(run[:LONGEST_RUN].lower(), self._costs).split()
         known = sum(len(word) for word in words if word.lower() in self._costs)
         return " ".join(words) if len(words) >= FEWEST_WORDS and known >= 0.7 * len(run) else run
 
@@ -281,23 +284,6 @@ class Disguises:
         words = _WORD.findall(text[:SAMPLE])
         letters = sum(map(len, words))
         return sum(len(word) for word in words if word.lower() in self._common) / letters if letters else 0.0
-
-    def _cut(self, run: str) -> str:
-        """The cheapest way to read a run of letters as words (frequent words are cheap)."""
-        best: list[tuple[float, int]] = [(0.0, 0)]
-        for end in range(1, len(run) + 1):
-            starts = range(max(0, end - LONGEST_WORD), end)
-            best.append(min((best[start][0] + self._cost(run[start:end]), start) for start in starts))
-        words: list[str] = []
-        end = len(run)
-        while end:
-            start = best[end][1]
-            words.append(run[start:end])
-            end = start
-        return " ".join(reversed(words))
-
-    def _cost(self, word: str) -> float:
-        return self._costs.get(word, 12.0 + 6.0 * len(word))
 
 
 _LETTER: Final = re.compile(r"[A-Za-z]")
