@@ -6,6 +6,7 @@
 SHELL := /bin/sh
 
 BIN := .venv/bin
+JOBS = --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 ENVIRONMENT := pyproject.toml uv.lock
 SET_UP = if test -n "$(MADE_IN)" && test "$(MADE_IN)" != "$(CURDIR)"; then rm -rf .venv; fi; \
 	python=$$(PYTHON="$(PYTHON)" sh tools/find-python) && "$$python" -m tools.bootstrap
@@ -29,8 +30,8 @@ serve: .venv/.runtime ## run the gateway (ARGS="-c antiphon.toml" to choose sett
 	@exec $(BIN)/antiphon serve $(ARGS)
 
 test: .venv/.everything ## run the tests (ARGS="tests/http -x" to choose)
-	@echo "test: pytest $(ARGS)"
-	@$(BIN)/pytest $(ARGS)
+	@echo "test: pytest $(JOBS) $(ARGS)"
+	@$(BIN)/pytest $(JOBS) $(ARGS)
 
 lint: .venv/.everything ## check format, lint, types, import rules and the lock file
 	@echo "lint: ruff format --check"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -59,10 +60,14 @@ def find_node() -> Path:
 
 
 def unless_made(stamp: Path, lock: Path, install: Callable[[], None]) -> None:
+    """One process installs; the others wait for it."""
     digest = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
-    if not stamp.exists() or stamp.read_text() != digest:
-        install()
-        stamp.write_text(digest)
+    VENVS.mkdir(exist_ok=True)
+    with (VENVS / ".lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not stamp.exists() or stamp.read_text() != digest:
+            install()
+            stamp.write_text(digest)
 
 
 def run(command: list[str]) -> None:
