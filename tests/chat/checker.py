@@ -1,4 +1,4 @@
-"""What must hold of every stream that leaves the machine, whatever was fed (spec §3, §6 C-E; peers S1-S7, S13).
+"""What must hold of every stream that leaves the machine, whatever was fed.
 
 `check` asserts it and folds the chunks into `Answer`s, as a client's accumulator would.
 """
@@ -79,7 +79,7 @@ def _check_choice(choice: Document, answers: list[Answer]) -> None:
     assert "finish_reason" in choice
     if index == len(answers):
         assert delta["role"] == "assistant"
-        assert delta["content"] in ("", None)  # null where the upstream said so (decision 23)
+        assert delta["content"] in ("", None)  # null where the upstream said so [role-chunk]
         assert delta.get("refusal") is None
         assert choice["finish_reason"] is None
         answers.append(Answer())

@@ -157,7 +157,7 @@ LONG: list[tuple[Any, int | None]] = [
 def test_too_long_a_prompt_is_one_error_whoever_says_it(document: Any, http: int | None) -> None:
     error = read_failure(document, http)
     told = (error.status, error.type, error.code, error.param)
-    status = http if http in (413, 422) else 400  # decision 13: a 4xx keeps its status
+    status = http if http in (413, 422) else 400  # a 4xx keeps its status [upstream-status]
     assert told == (status, "invalid_request_error", "context_length_exceeded", "messages")
     assert error.message
     assert DIALECTS["skytells"].write_error(error, "req_1")["error"]["error_id"] == "INVALID_PARAMETER"

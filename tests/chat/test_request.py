@@ -277,7 +277,7 @@ def test_the_word_json_may_stand_in_any_text_of_the_conversation() -> None:
         parse(good(**wanted, messages=[{"role": "system", "content": content}, USER]), strict=True)
     silent = good(**wanted, messages=[USER, {"role": "assistant"}])
     assert param(silent, strict=True) == "messages"
-    parse(silent, strict=False)  # whether it needs the word, the upstream says (decision 24)
+    parse(silent, strict=False)  # whether it needs the word, the upstream says [upstream-knows]
 
 
 # Which of two faults is named

@@ -350,7 +350,7 @@ MODEL: list[Case] = [
     ({"model": False}, *typed("model", "a string", "a boolean")),
 ]
 
-# Words, limits and rules that differ between vendors: the upstream judges them (decision 24).
+# Words, limits and rules that differ between vendors: the upstream judges them [upstream-knows].
 STRICT: list[Case] = [
     ({"safety_identifier": "x" * 70}, *lengthy("safety_identifier", "a string", 64, 70)),
     ({"modalities": ["text", "audio"]}, *lacks("audio")),

@@ -1,4 +1,4 @@
-"""Words of a list: OpenAI's own pass always; any other is the upstream's to judge, unless strict (decision 24)."""
+"""Words of a list: OpenAI's own pass always; any other is the upstream's to judge, unless strict [upstream-knows]."""
 
 from __future__ import annotations
 

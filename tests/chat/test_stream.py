@@ -1,4 +1,4 @@
-"""The stream machine: frame, deltas, logprobs, finish (spec §3.3-3.7, §6 C-E; decisions 11-14)."""
+"""The stream machine: frame, deltas, logprobs, finish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream machine: several choices, usage, and the extras that travel (spec §3.6, §3.8, decisions 1 and 9)."""
+"""The stream machine: several choices, usage, and the extras that travel [nothing-lost] [usage-chunk]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stream machine: ends, errors, what cannot be read; and that its fast path tells the same (spec §3.10, §6 F)."""
+"""The stream machine: ends, errors, what cannot be read; and that its fast path tells the same [no-invented-stop]."""
 
 from __future__ import annotations
 

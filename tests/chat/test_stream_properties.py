@@ -1,4 +1,4 @@
-"""The invariants of a stream hold for whatever is fed: plausible chunks, hostile ones, and bytes (peers S1-S13)."""
+"""The invariants of a stream hold for whatever is fed: plausible chunks, hostile ones, and bytes."""
 
 from __future__ import annotations
 

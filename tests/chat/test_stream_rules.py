@@ -16,7 +16,7 @@ Document = dict[str, Any]
 ROLE = {"role": "assistant", "content": ""}
 
 
-# The role chunk (decision 23)
+# The role chunk [role-chunk]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ SAW: dict[str, Any] = {
     "abort": TEXT,
 }
 
-MARITACA: dict[str, Any] = {  # its `content` is always a string (spec §1.1)
+MARITACA: dict[str, Any] = {  # its `content` is always a string [object-fields]
     "tools": {**CALLED, "usage": [9, 5, 14]},
     "refusal": ["", "I cannot."],
 }

@@ -58,7 +58,9 @@ SAW: dict[str, Any] = {
     "retry": {"text": TEXT, "waited": True},
 }
 
-MARITACA: dict[str, Any] = {  # its `content` is always a string (spec §1.1), its `object` is its own (decision 3)
+MARITACA: dict[
+    str, Any
+] = {  # its `content` is always a string [object-fields], its `object` is its own [maritaca-object]
     "strictly": None,
     "tools": {**CALLED, "text": ""},
     "crooked_tools": {**CALLED, "text": ""},

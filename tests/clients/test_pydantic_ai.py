@@ -47,7 +47,7 @@ def test_whole_answers(verdicts: Verdicts, case: str, dialect: str) -> None:
 
 @pytest.mark.parametrize("case", WHOLE)
 def test_maritacas_object_is_what_it_refuses(verdicts: Verdicts, case: str) -> None:
-    """It insists on `chat.completion`; Maritaca's whole answers say `chat_completion` (decision 3)."""
+    """It insists on `chat.completion`; Maritaca's whole answers say `chat_completion` [maritaca-object]."""
     saw = verdicts[case, "maritaca"]
     assert saw["raised"] == "UnexpectedModelBehavior"
     assert "1 validation error" in saw["message"]

@@ -61,7 +61,7 @@ def choices_of(case: str) -> int:
 def test_blocked_answers(verdicts: Verdicts, case: str, dialect: str) -> None:
     saw = verdicts[case, dialect]
     expect_blocked(saw, dialect, choices_of(case))
-    assert saw["text"][0] == ("" if dialect == "maritaca" else None)  # its `content` is always a string (spec §1.1)
+    assert saw["text"][0] == ("" if dialect == "maritaca" else None)  # its `content` is always a string [object-fields]
     assert saw["usage"] == [9, 5, 14]
 
 

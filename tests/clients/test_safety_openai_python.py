@@ -60,7 +60,7 @@ def choices_of(case: str) -> int:
 def test_blocked_answers(verdicts: Verdicts, case: str, dialect: str) -> None:
     saw = verdicts[case, dialect]
     expect_blocked(saw, dialect, choices_of(case))
-    assert saw["text"][0] == ("" if dialect == "maritaca" else None)  # its `content` is always a string (spec §1.1)
+    assert saw["text"][0] == ("" if dialect == "maritaca" else None)  # its `content` is always a string [object-fields]
     assert saw["usage"] == [9, 5, 14]
 
 
@@ -82,7 +82,7 @@ def test_a_stream_that_is_blocked_late(verdicts: Verdicts, dialect: str) -> None
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_the_packages_types_have_room_for_it(verdicts: Verdicts, dialect: str) -> None:
     saw = verdicts["blocked_strictly", dialect]
-    if dialect == "maritaca":  # its `object` is its own (decision 3)
+    if dialect == "maritaca":  # its `object` is its own [maritaca-object]
         assert saw["raised"] == "APIResponseValidationError"
     else:
         assert saw == ["content_filter", ["content_filter"]]

@@ -1,4 +1,4 @@
-"""The same error as each dialect spells it (spec §5, §6 H)."""
+"""The same error as each dialect spells it [error-bodies]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every cell of the two tables of spec §1: what a dialect adds, what travels, what strict leaves.
+"""Every field of both objects in every dialect [object-fields]: what a dialect adds, what travels, what strict leaves.
 
 Cells: R always, N always but may be null, o only when it has a value, p passed on, - never added, x taken away.
 """

@@ -1,6 +1,6 @@
 """The documents everything started from: read as an upstream's answer and written in their own dialect, they are equal.
 
-Faults of the seeds themselves are set right (spec §1.1, §1.3): Maritaca's example id is no UUID.
+Faults of the seeds themselves are set right [object-fields]: Maritaca's example id is no UUID.
 """
 
 from __future__ import annotations

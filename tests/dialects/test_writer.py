@@ -75,7 +75,7 @@ def test_extra_chunk_has_the_dialects_null_keys(
     assert written["choices"] == []
 
 
-# -- skytells' first chunk (decision 4, G9)
+# -- skytells' first chunk [skytells-opening]
 
 
 @pytest.mark.parametrize("dialect", ["openai", "crazyrouter", "maritaca"])

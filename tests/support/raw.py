@@ -22,7 +22,7 @@ class Answer:
 
     @property
     def payloads(self) -> list[str]:
-        """The data of each SSE event, checked against the frame of spec §3.3."""
+        """The data of each SSE event, each one line of JSON between `data: ` and a blank line."""
         text = self.body.decode()
         assert text.endswith("\n\n"), text[-200:]
         out = []

@@ -24,7 +24,7 @@ ANSWER = {**FOUR, "protected_material_code": CLEAR, "protected_material_text": C
 VIOLENT = {"filtered": True, "severity": "high"}
 ASK = [{"role": "user", "content": "Please kill them"}]
 DIALECTS = ("openai", "crazyrouter", "skytells", "maritaca")
-FILTER = '[safety]\nmode = "filter"'  # what else only skytells does (decision 22)
+FILTER = '[safety]\nmode = "filter"'  # what else only skytells does [default-policy]
 
 
 def said(*words: str, finish: str = "stop") -> Any:

@@ -1,6 +1,6 @@
 """Tool calls of one choice, from whatever fragments an upstream sends to those every client can put together.
 
-What leaves (spec §3.5, §6 D, peers S6): indices 0, 1, 2 … in the order in which calls appear; `id`, `type` and `name`
+What leaves [calls-in-order]: indices 0, 1, 2 … in the order in which calls appear; `id`, `type` and `name`
 in the first fragment and never again; arguments as strings of JSON, `{}` where a finished call had none. An empty
 object before the real arguments is removed. One fragment at a time: the stream sends each in a chunk of its own. The
 calls of a whole answer follow the same rules. A call of a vendor's own kind (a foreign call) travels as it comes.
@@ -310,7 +310,7 @@ class Calls:
 
 
 class LegacyCall:
-    """`delta.function_call`, the ancestor of tool calls: one call, no id, no index (D13)."""
+    """`delta.function_call`, the ancestor of tool calls: one call, no id, no index [legacy-call]."""
 
     __slots__ = ("_began", "_calls", "_texts", "called")
 

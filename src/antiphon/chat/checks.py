@@ -2,7 +2,7 @@
 
 A check takes a value and `strict` and returns nothing, or raises a Fault. It does not know where its value stands: each
 level adds its own step to the Fault on the way out, so that a good request never pays for a path.
-Wordings: spec §2 (measured on OpenAI, August 2026) and OpenAI's answers quoted in public issue threads.
+Wordings [fault-words]: measured on OpenAI in August 2026, and OpenAI's answers quoted in public issue threads.
 """
 
 from __future__ import annotations

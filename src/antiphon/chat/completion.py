@@ -1,4 +1,4 @@
-"""A whole answer: an upstream's JSON document made canonical in place (spec §1.1, §6 A and D), fan-out, and replay.
+"""A whole answer: an upstream's JSON document made canonical in place [object-fields], fan-out, and replay.
 
 Canonical is OpenAI's shape: what every dialect's writer starts from. Each choice is read by the stream machine's own
 reader, as a stream of one delta: text in one string, reasoning in `reasoning_content`, calls whole, a finish reason of
@@ -222,7 +222,7 @@ def _message_elsewhere(choice: Document) -> Document:
 def _finish(choice: Document, message: Document) -> str:
     word = choice.get("finish_reason")
     if word is None:
-        word = message.pop("finish_reason", None)  # S4's prose nests it in the message (D4)
+        word = message.pop("finish_reason", None)  # Maritaca's prose nests it there [finish-place]
     reason, native = read_finish(STOP if word == "" else word)  # "" is null before the end; here is the end
     if reason is None:
         raise truncated()

@@ -120,7 +120,7 @@ class Read:
 
 
 def read_choices(value: object, n: int) -> list[Any]:
-    """Null and missing are none (F8); one object stands for a list of one. All n with one index: their places tell."""
+    """Null and missing are none [missing-delta]; one object is a list of one. All n with one index: places tell."""
     if not value:
         return []
     if isinstance(value, dict):

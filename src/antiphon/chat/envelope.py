@@ -1,7 +1,7 @@
 """What stands around the choices of every chunk: id, object, created, model, and the extras that ride beside them.
 
-The first chunk that leaves fixes id, created and model (S2); `system_fingerprint` and `service_tier` stay once they
-were seen. Extras without a chunk of their own (Azure's first, empty one) wait for the next chunk that leaves.
+The first chunk that leaves fixes id, created and model [same-envelope]; `system_fingerprint` and `service_tier`
+stay once they were seen. Extras without a chunk of their own (Azure's first, empty one) wait for the next chunk.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from antiphon.chat.stamp import Document, Stamp
 
 OBJECT: Final = "chat.completion.chunk"
 STICKY: Final = ("system_fingerprint", "service_tier")
-# Top-level keys that are the machine's own; all others travel. `obfuscation` belongs to one hop (decision 5).
+# Top-level keys that are the machine's own; all others travel. `obfuscation` belongs to one hop [obfuscation-asked].
 OWN: Final = frozenset({"id", "object", "created", "model", "choices", "usage", "obfuscation", "error", *STICKY})
 
 
@@ -22,7 +22,7 @@ class Envelope:
     __slots__ = ("_facts", "_sent", "_stamp", "fixed", "pending", "upstream_id")
 
     def __init__(self, stamp: Stamp) -> None:
-        self.upstream_id: str | None = None  # where it was not kept (decision 12)
+        self.upstream_id: str | None = None  # where it was not kept [answer-id]
         self.fixed: Document = {}  # empty until the first chunk leaves
         self.pending: Document = {}  # extras that no chunk has carried yet
         self._sent: Document = {}  # extras that the client has seen

@@ -1,4 +1,4 @@
-"""What an upstream says when it fails, in any vendor's shape, read into one error (spec decision 13, peers S10).
+"""What an upstream says when it fails, in any vendor's shape, read into one error [upstream-status].
 
 Shapes seen: {"error": {…}} and {"error": "text"} (most), {"object": "error", …} (vLLM), {"type": "error", "error": …}
 (Anthropic), {"detail": …} (FastAPI, Maritaca), {"message": …}, {"error_code", "error_msg"} (Baidu), {"code", "msg"},
@@ -55,7 +55,7 @@ _OVERFLOW: Final = re.compile(
 )
 _BLAMES_REQUEST: Final = frozenset({400, 413, 422})
 
-# What Azure tells of its filter's verdict beside the message; old and new spellings both occur (spec §4.2).
+# What Azure tells of its filter's verdict beside the message; old and new spellings both occur [blocked-prompt].
 _VERDICT_KEYS: Final = ("innererror", "inner_error", "content_filter_result", "content_filter_results")
 _FILTER_WORDS: Final = ("content_filter", "responsibleaipolicy")
 _DEEPEST: Final = 8
@@ -109,7 +109,7 @@ def read_failure(document: object, status: int | None = None, secrets: Iterable[
     message = redact(said, secrets) or _UNSAID
     if _is_overflow(f"{code} {kind}".lower(), said, told):
         kind, code, param = "invalid_request_error", "context_length_exceeded", "messages"
-        kept = status if status is not None and 400 <= status < 500 else 400  # decision 13: a 413 or 422 stays
+        kept = status if status is not None and 400 <= status < 500 else 400  # a 413 or 422 stays [upstream-status]
         return UpstreamError(message, status=kept, type=kind, code=code, param=param)
     outward = _outward(told or 502, from_http=told == status)
     if outward >= 500:

@@ -121,7 +121,7 @@ FIELDS: Final[Mapping[str, Check]] = {
     "logit_bias": check_bias,
     "logprobs": boolean,
     "max_completion_tokens": integer(1, INT64),
-    "max_tokens": integer(0, INT64),  # 0 is a value (spec §2): some upstreams read it as "score the prompt only"
+    "max_tokens": integer(0, INT64),  # 0 is a value [upstream-knows]: some upstreams read it as "score the prompt only"
     "messages": check_messages,
     "metadata": check_metadata,
     "modalities": array(word("text", "audio"), "an array of strings"),

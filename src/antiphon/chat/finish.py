@@ -1,4 +1,4 @@
-"""Why an answer ended: vendors' words read into OpenAI's enum (spec decision 14, §1.3 D5).
+"""Why an answer ended: vendors' words read into OpenAI's enum [finish-words].
 
 `read_finish` reads one word; `settle_finish` decides what the client is told once it is known what was called.
 A word that is in no row becomes `stop`, and travels beside it as `native_finish_reason`.

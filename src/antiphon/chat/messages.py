@@ -184,7 +184,7 @@ def check_message(message: Document, role: Any, strict: bool) -> bool:
         fault.under(".role")
         raise fault
     if message.get("tool_calls") == []:
-        # Some clients echo an empty list, which OpenAI, DeepSeek and Qwen refuse (spec D9).
+        # Some clients echo an empty list, which OpenAI, DeepSeek and Qwen refuse [empty-calls].
         del message["tool_calls"]
     shape(message, strict)
     return role == "tool" or (role == "assistant" and bool(message.get("tool_calls")))

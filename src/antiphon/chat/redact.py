@@ -1,4 +1,4 @@
-"""A vendor's words made fit for a client: no hosts, addresses, keys or control characters (spec decision 13, H7).
+"""A vendor's words made fit for a client: no hosts, addresses, keys or control characters [vendor-words-redacted].
 
 What a client needs to mend its request must stay: names of models, fields and files, JSON, numbers, times, ids. So each
 rule is a pattern that finds candidates and, where the pattern alone cannot tell, a judge that looks at them: `key=` is

@@ -1,8 +1,8 @@
 """What was asked: a chat request, read from its JSON document and refused in OpenAI's words and order.
 
-Order (spec §2): the body is JSON; `model`; there are messages; unknown top-level keys (strict only, as they stand in
-the document); then each field by name. A null optional field counts as omitted. The document stays as it was sent,
-nulls and unknown keys included; the one edit is spec D9 (an empty `tool_calls` in the history is removed).
+Order [fault-order]: the body is JSON; `model`; there are messages; unknown top-level keys (strict only, as they
+stand in the document); then each field by name. A null optional field counts as omitted. The document stays as it was
+sent, nulls and unknown keys included; the one edit is [empty-calls].
 """
 
 from __future__ import annotations

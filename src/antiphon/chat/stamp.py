@@ -14,8 +14,8 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    model: str  # the target's model: the name used where the upstream reports none (decision 11)
+    model: str  # the target's model: the name used where the upstream reports none [model-name]
     now: int  # Unix seconds: `created` where the upstream gives none
-    keeps_id: Callable[[str], bool]  # has this id the dialect's form? (decision 12)
+    keeps_id: Callable[[str], bool]  # has this id the dialect's form? [answer-id]
     new_id: Callable[[], str]
     new_call_id: Callable[[], str]  # "call_…", for a tool call that came without an id

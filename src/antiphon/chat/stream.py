@@ -1,4 +1,4 @@
-"""The stream machine: an upstream's chunks in, canonical chunks out, whatever comes (spec §3, §6 C-F; peers S1-S13).
+"""The stream machine: an upstream's chunks in, canonical chunks out, whatever comes.
 
 Pure: no clock, no I/O. Every chunk that leaves has the same id, object, created and model, exactly one choice (but for
 moderation's, the last, which has none), and no usage. Each choice begins with its role, in ascending order of index,
@@ -72,7 +72,7 @@ class ChatStream:
         self._tally = Tally(sources)
         self._envelope = Envelope(stamp)
         self._early: list[tuple[Document, int, bool]] = []  # chunks before the first with an id, and their `_read`
-        self._moderation: dict[int, Document] = {}  # by source; it leaves after everything else (spec §4.5)
+        self._moderation: dict[int, Document] = {}  # by source; it leaves after everything else [end-order]
         self._closing: Document = {}  # extras of the upstream's usage chunk, for ours
         # The last chunk's keys, when it was a text delta: the next one is likely the same (see `feed`).
         self._shape: tuple[str, ...] | None = None
@@ -135,7 +135,7 @@ class ChatStream:
         return self._close() if len(self._ended) >= self._sources else []
 
     def end(self, source: int = 0) -> list[Document]:
-        """The upstream's bytes ended. Many send no [DONE]: a finish for every choice asked for is enough (F5)."""
+        """The upstream's bytes ended. A finish for every choice asked for is enough [done-optional]."""
         if source not in self._ended and self._sources == 1 and len(self._choices) < self._request.n:
             raise truncated()
         return self.done(source)

@@ -1,7 +1,7 @@
 """An answer's text: lists of parts made one string, `<think>` told apart from the answer.
 
-Clients expect `content` to be a string (a list breaks half of them, spec §7). What is no text is handed back, never
-lost.
+Clients expect `content` to be a string (a list breaks half of them [text-is-string]). What is no text is handed
+back, never lost.
 """
 
 from __future__ import annotations

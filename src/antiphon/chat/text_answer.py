@@ -1,7 +1,7 @@
 """A text completion, the answer of `/v1/completions`: the upstream's own document, edited only where it must be.
 
 A whole answer and a streamed chunk have one shape: the text of a chunk's choice is a piece, its finish reason is null
-until the last one. Both get the same care: an index, a finish reason of the enum (decision 14), OpenAI's `object`, and
+until the last one. Both get the same care: an index, a finish reason of the enum [finish-words], OpenAI's `object`, and
 an id, a time and a model where the upstream gave none. Unknown keys stay.
 """
 

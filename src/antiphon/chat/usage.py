@@ -1,7 +1,7 @@
 """Token counts of an answer: read what an upstream reported, add up a fan-out, fill in what a dialect promises.
 
 Rules: total = prompt + completion; an explicit zero stays zero (R3); a count that was not reported is left out, never
-invented here; keys we do not know travel (decision 1).
+invented here; keys we do not know travel [nothing-lost].
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from antiphon.chat.stamp import Document
 COMPLETION_DETAILS: Final = "completion_tokens_details"
 PROMPT_DETAILS: Final = "prompt_tokens_details"
 
-# What the openai and skytells dialects always show (spec §1.1; zeros where unknown, decision 12).
+# What the openai and skytells dialects always show, zeros where unknown [usage-details].
 DETAILS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (
         COMPLETION_DETAILS,

@@ -1,4 +1,4 @@
-"""The crazyrouter dialect: seeds S0 and S1. A new-api deployment; its errors say so."""
+"""The crazyrouter dialect, by Crazyrouter's API reference. A new-api deployment; its errors say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error bodies (spec §5): the same error as each dialect spells it, as JSON and in-band.
+"""Error bodies [error-bodies]: the same error as each dialect spells it, as JSON and in-band.
 
 The message is already fit for the client: vendors' words were redacted where they were read.
 """
@@ -90,7 +90,7 @@ def with_extra(own: Document, extra: Document | None) -> Document:
 
 
 def both_spellings(extra: Document | None) -> Document | None:
-    """skytells gives a filter's verdict in both spellings that Azure has had (spec §4.2)."""
+    """skytells gives a filter's verdict in both spellings that Azure has had [blocked-prompt]."""
     inner = extra.get("innererror") if extra is not None else None
     if extra is None or not isinstance(inner, dict):
         return extra

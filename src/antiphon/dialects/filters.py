@@ -1,8 +1,8 @@
-"""Content filter results in skytells' shape (spec §4.1, D11): exactly S3's keys, all of them, always.
+"""Content filter results in skytells' shape [skytells-filter-keys].
 
 What was judged is kept; what nobody judged is spelled safe/false and says so: the sibling `error` stands in every
-object that holds a placeholder (spec §4.4), so that "safe" is never read as a verdict. `judged`: our own evaluators
-were at work, and what they left open is off by policy. The objects are not edited: one may ride on two chunks.
+object that holds a placeholder [unjudged-not-safe]. `judged`: our own evaluators were at work, and what they left
+open is off by policy. The objects are not edited: one may ride on two chunks.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def _complete(own: object, keys: _Results, *, judged: bool) -> Document:
 
 
 def _is_error(error: object) -> bool:
-    """`{"code":"","message":""}` (GitHub Copilot's relay) means no error (spec §4.4)."""
+    """`{"code":"","message":""}` (GitHub Copilot's relay) means no error [empty-filter-error]."""
     return isinstance(error, dict) and any(error.values())

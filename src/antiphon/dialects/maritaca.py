@@ -1,4 +1,4 @@
-"""The maritaca dialect: seed S4 (Maritaca's API reference, English)."""
+"""The maritaca dialect, by Maritaca's API reference (English)."""
 
 from __future__ import annotations
 

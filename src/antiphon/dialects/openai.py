@@ -1,4 +1,4 @@
-"""The openai dialect: OpenAI's published schema (OAS) and seed S2."""
+"""The openai dialect: OpenAI's published schema and its page on chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields each dialect's objects have: the rows of spec §1.1 and §1.2 as data. Used only by `strict`.
+"""The fields each dialect's objects have: rows of data [object-fields]. Used only by `strict`.
 
 A Shape names the known keys of an object (or of each object in a list). None beside a key: its value is kept whole,
 because it is a leaf or a map whose keys are free (metadata, moderation).
@@ -51,10 +51,10 @@ _AUDIO: Final = _known("id", "expires_at", "data", "transcript")
 _ANNOTATION: Final = _known("type", url_citation=_known("start_index", "end_index", "url", "title"))
 _OFFSETS: Final = _known("check_offset", "start_offset", "end_offset")
 
-# `antiphon` is our own receipt (decision 8): known wherever we put it.
+# `antiphon` is our own [receipt-on-request]: known wherever we put it.
 _ENVELOPE: Final = ("id", "object", "created", "model", "system_fingerprint", "antiphon")
 
-# -- skytells' filter results (spec D11), with the `error` of §4.4 and the citation of §4.1
+# -- skytells' filter results [skytells-filter-keys], with `error` and a citation
 
 _SEVERITY: Final = _known("filtered", "severity")
 _DETECTION: Final = _known("detected", "filtered", citation=_known("URL", "license"))

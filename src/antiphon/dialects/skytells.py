@@ -1,4 +1,4 @@
-"""The skytells dialect: seed S3, whose objects always carry safety fields."""
+"""The skytells dialect, by Skytells' API reference. Its objects always carry safety fields."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a dialect spells the two objects: one row of data per dialect, the columns of spec §1 as fields.
+"""How a dialect spells the two objects: one row of data per dialect, its columns as fields [object-fields].
 
-Every row keeps what an upstream sent (decision 1); the fields say what is added when it is missing, and the few things
-that are taken away (decision 9).
+Every row keeps what an upstream sent [nothing-lost]; the fields say what is added when it is missing, and the few
+things that are taken away [never-added].
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Logprobs(Enum):
 
 
 class ChunkUsage(Enum):
-    """The `usage` key of chunks other than the usage chunk (spec D3)."""
+    """The `usage` key of chunks other than the usage chunk [usage-key]."""
 
     ABSENT = "never"
     REQUESTED = "null when the client asked for usage"
@@ -39,17 +39,17 @@ class ChunkUsage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    object: str | None  # of a completion; None: the operator's choice (D1)
+    object: str | None  # of a completion; None: the operator's choice [maritaca-object]
     fingerprint: Fingerprint
     chunk_fingerprint: Fingerprint
     logprobs: Logprobs
     chunk_usage: ChunkUsage
-    usage_details: bool  # both details objects always there, zeros where unknown (decision 12)
+    usage_details: bool  # both details objects always there, zeros where unknown [usage-details]
     full_message: bool  # message.refusal and message.annotations always there
     text_always: bool  # message.content is a string even where there is no text
-    function_call_finish: bool  # knows the finish reason `function_call` (D5)
-    filter_results: bool  # S3's safety fields, and the opening chunk that carries the prompt's (D2)
-    obfuscates: bool  # answers `include_obfuscation` (D8)
+    function_call_finish: bool  # knows the finish reason `function_call` [function-call-finish]
+    filter_results: bool  # skytells' safety fields, and the opening chunk with the prompt's [skytells-opening]
+    obfuscates: bool  # answers `include_obfuscation` [obfuscation-asked]
     completion: Shape  # what `strict` leaves
     chunk: Shape
 

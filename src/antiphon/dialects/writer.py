@@ -102,7 +102,7 @@ class Writer:
             choice["finish_reason"] = "tool_calls"
         if not self._omits_logprobs:
             choice.setdefault("logprobs", None)
-        elif choice.get("logprobs") is None:  # a value that nobody asked for still travels (decision 9)
+        elif choice.get("logprobs") is None:  # a value that nobody asked for still travels [never-added]
             choice.pop("logprobs", None)
         if spelling.filter_results:
             choice[CHOICE_RESULTS] = choice_results(choice.pop(CHOICE_RESULTS, None), judged=self._judged)
@@ -137,7 +137,7 @@ class Writer:
         return self._put_envelope(document)
 
     def has_emptied(self, document: Document) -> bool:
-        """Of a chunk that said only what strict removes, an empty delta is left, which is not sent (spec §3.5)."""
+        """Of a chunk that said only what strict removes, an empty delta is left, which is not sent [no-empty-delta]."""
         return (
             self._strict
             and not any(
@@ -151,7 +151,7 @@ class Writer:
         )
 
     def opening(self, envelope: Document) -> list[Document]:
-        """The chunk that comes before the first delta: skytells' empty one with the prompt's results (decision 4).
+        """The chunk before the first delta: skytells' empty one with the prompt's results [skytells-opening].
 
         What the upstream's first chunk said already may come in the envelope: its `prompt_filter_results`, and its
         choices, of which only the filter results are read.
@@ -196,7 +196,7 @@ class Writer:
             put_last(document, PROMPT_RESULTS)
         if self._usage_null:
             document["usage"] = None
-        if "obfuscation" in document and not self._keeps_obfuscation:  # OpenAI sends it unasked (D8)
+        if "obfuscation" in document and not self._keeps_obfuscation:  # OpenAI sends it unasked [obfuscation-asked]
             del document["obfuscation"]
         if self._entropy is not None:
             self._obfuscate(document, self._entropy)

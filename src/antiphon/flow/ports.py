@@ -128,7 +128,7 @@ class Upstream(Protocol):
     def open(
         self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
     ) -> Call:
-        """Sends a prepared request. `headers` are the client's; the upstream takes over what decision 17 allows."""
+        """Sends a prepared request. `headers` are the client's; some travel on [client-headers]."""
 
 
 class Flow(Protocol):

@@ -1,4 +1,4 @@
-"""What a client is told: our findings and an upstream's own in one object, in which worst wins (spec §4.1)."""
+"""What a client is told: our findings and an upstream's own in one object. The worst counts [severity-ladder]."""
 
 from __future__ import annotations
 

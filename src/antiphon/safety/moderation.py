@@ -1,4 +1,4 @@
-"""A verdict in the shape of OpenAI's moderations (spec §4.5).
+"""A verdict in the shape of OpenAI's moderations [moderation-parameter].
 
 OpenAI has thirteen categories, of which four are judged here. Of the others nothing is claimed: `illicit` and
 `illicit/violent` may be null by the schema and are; the rest must be there, as false and 0, with no input type applied.

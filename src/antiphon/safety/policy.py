@@ -1,4 +1,4 @@
-"""Rules over verdicts: what a client is told of a finding, and what is blocked for it (spec §4.1).
+"""Rules over verdicts: what a client is told of a finding, and what is blocked for it [severity-ladder].
 
 A policy is resolved once, when settings are read: presets, sides and categories become one Side each.
 """
@@ -113,7 +113,7 @@ class Side:
         object.__setattr__(self, "clean", self._decide(CALM))
 
     def tightened(self) -> Side:
-        """Blocks at least what is of medium severity, as a client may ask for (spec §4.5). It cannot loosen."""
+        """Blocks at least medium severity, as a client may ask for [moderation-parameter]. It cannot loosen."""
         grades = [Grade(min(grade.threshold or Severity.MEDIUM, Severity.MEDIUM)) for grade in self.grades]
         return replace(self, grades=tuple(grades))
 

@@ -105,7 +105,7 @@ class ChatClient:
 
 
 def error_headers(error: AntiphonError) -> bytes:
-    """`retry-after` where there is one; a used-up quota is not worth a retry (spec §5)."""
+    """`retry-after` where there is one; a used-up quota is not worth a retry [retry-after]."""
     spent = error.status == 429 and error.code == "insufficient_quota"
     lines = b"x-should-retry: false\r\n" if spent else b""
     if error.retry_after is not None:

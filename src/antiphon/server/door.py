@@ -44,7 +44,7 @@ FAULT_CODES = {
 class DoorOptions:
     dialect: str
     strict: bool
-    silence: float  # seconds of silence before a keep-alive comment (decision 15)
+    silence: float  # seconds of silence before a comment [keep-alive]
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
 
@@ -249,7 +249,7 @@ class Door:
 
 
 def _streams_by_query(query: bytes) -> bool:
-    """Skytells takes `?stream=true` as well (spec §2)."""
+    """Skytells takes `?stream=true` as well [stream-by-query]."""
     return parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower() in ("true", "1")
 
 

@@ -38,7 +38,7 @@ class KeyRing:
         self.is_empty = not self._keys and not required  # then nobody is asked for a key
 
     def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
-        """The key of this request. None: no key is needed (decision 19: an unknown one is then ignored)."""
+        """The key of this request. None: no key is needed (an unknown one is then ignored [unknown-key-ignored])."""
         if self.is_empty:
             return None
         secret = presented(headers, dialect)
@@ -60,7 +60,7 @@ class KeyRing:
 
 
 def presented(headers: Mapping[bytes, bytes], dialect: str) -> bytes | None:
-    """`Authorization: Bearer k` or `Key k` (Maritaca), or `x-api-key: k`, which wins in skytells (spec §5)."""
+    """`Authorization: Bearer k` or `Key k` (Maritaca), or `x-api-key: k`, which wins in skytells [keys-by-header]."""
     given = headers.get(b"authorization", b"")
     if given[:7] == b"Bearer " and dialect != "skytells":  # nearly always
         return given[7:].strip() or None

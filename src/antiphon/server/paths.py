@@ -1,4 +1,4 @@
-"""Which path is what, and in which dialect. A path prefix always decides the dialect (decision 2)."""
+"""Which path is what, and in which dialect. A path prefix decides the dialect [dialect-by-path]."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TURNS = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, End
 HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
-# Maritaca's own clients use /api and /api/v1 (spec §2); None: the key's dialect, else the server's.
+# Maritaca's own clients use /api and /api/v1 [dialect-by-path]; None: the key's dialect, else the server's.
 PREFIXES: Mapping[bytes, str | None] = MappingProxyType(
     {
         b"/v1": None,

@@ -20,7 +20,7 @@ TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # RFC 9110 §5.6.2
 GGUF = b"GGUF"  # how a model file begins (ggml's docs/gguf.md, "File Structure")
 LONGEST_SOCKET = 107  # sun_path of Linux holds 108 bytes, the last one is NUL (unix(7))
 # Not a client's to set upstream: the connection's own (RFC 9110 §7.6.1), what the gateway writes itself, and what would
-# carry the client's key away (decision 17).
+# carry the client's key away [client-headers].
 KEPT_HEADERS = frozenset(
     {
         *("connection", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding"),

@@ -33,7 +33,7 @@ class Preset:
 
 MODERATE: Final = Preset("medium")
 ANNOTATE_ONLY: Final = Preset("medium", mode="annotate")
-# Skytells' templates (spec §4.1): its threshold `safe` would flag everything, and is taken as `low`.
+# Skytells' templates [skytells-templates]: its threshold `safe` would flag everything, and is taken as `low`.
 PRESETS: Final[Mapping[str, Preset]] = {
     "strict": Preset("low", detections="filter"),
     "enterprise": Preset("low", detections="filter"),

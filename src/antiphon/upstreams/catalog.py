@@ -2,7 +2,7 @@
 credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing
 column here.
 
-Sources: spec.md §2 (table, "who lacks it") and the vendors' own pages cited there. Which endpoints there are beside
+Sources: the vendors' own pages. Which endpoints there are beside
 chat's is told by the vendors' references; where those are silent, the request travels, and the upstream answers it.
 """
 

@@ -1,7 +1,7 @@
 """The one client for every upstream that speaks the OpenAI protocol over HTTP.
 
 Foreign failures are mapped here, where the foreign call is made: `ClientError` and error bodies become `UpstreamError`,
-with the vendor's words redacted (decision 13). Sockets' details go to the log, never to a client.
+with the vendor's words redacted [vendor-words-redacted]. Sockets' details go to the log, never to a client.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class Answer:
 
     def _take_failure(self, error: ClientError) -> None:
         if self._decoder is not None and (error.failure is Failure.RESET or self._receiver.complete):
-            # Cut without the closing chunk, or silent after its last word: the stream judges whether that was all (F5).
+            # Cut without the closing chunk, or silent after its last word: is that all? [done-optional]
             self._log(f"upstream {self._name}: {error}")
             self._receiver.end(self._decoder.close(), self._source)
         elif error.failure in FULL:

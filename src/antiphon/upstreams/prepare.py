@@ -1,6 +1,6 @@
 """A request as one upstream takes it. The client's document is never altered: what changes is copied first.
 
-Every change is named (decision 1): nothing is dropped or renamed silently.
+Every change is named [changes-named]: nothing is dropped or renamed silently.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _readdress(out: Document, model: str, changes: list[Change]) -> None:
 
 
 def _ask_usage(out: Document, row: Row, lacks: frozenset[str], changes: list[Change]) -> None:
-    """Usage is always asked for; the client sees it only if it asked (spec §3.8)."""
+    """Usage is always asked for; the client sees it only if it asked [usage-chunk]."""
     options = out.get("stream_options")
     if not _asks_usage(row, lacks):
         if out.pop("stream_options", None) is not None:

@@ -127,7 +127,7 @@ def _no_choices(answer: Answer) -> Script:
 
 
 def _azure(answer: Answer) -> Script:
-    """Azure's shapes: an empty first chunk with the prompt's results, annotations without a delta (spec §4.3)."""
+    """Azure's shapes: an empty first chunk with the prompt's results, annotations without a delta [azure-chunks]."""
     safe = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "sexual", "violence")}
     prompt = [
         {"prompt_index": 0, "content_filter_results": {**safe, "jailbreak": {"detected": False, "filtered": False}}}
