@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.engine.compiler_client import Place
-from antiphon.engine.grammar import Grammars, SchemaFault
-from antiphon.engine.prompted import schema_in
+from antiphon.engine.schema.compiler_client import Place
+from antiphon.engine.schema.grammar import Grammars, SchemaFault
+from antiphon.engine.schema.in_prompt import schema_in
 
 
 class Here:

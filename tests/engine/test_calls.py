@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.calls import CallBegins, CallEnds, CallReader, Fragment
+from antiphon.engine.tools.calls import CallBegins, CallEnds, CallReader, Fragment
 from antiphon.errors import AntiphonError
 
 

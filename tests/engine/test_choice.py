@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.engine.calls import CallReader
 from antiphon.engine.choice import CallChoice, TextChoice
 from antiphon.engine.generation import End, Words
+from antiphon.engine.tools.calls import CallReader
 from antiphon.errors import AntiphonError
 
 WHOLE = End(cut=False, prompt=1, cached=0, completion=1)

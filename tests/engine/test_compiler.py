@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from antiphon.engine.compiler import Answer
-from antiphon.engine.compiler_client import MOST_ASKING, Compiler, Place
-from antiphon.engine.grammar import START
-from antiphon.engine.narrow import SMALL
-from antiphon.engine.remembered import MOST_REMEMBERED, Remembered
+from antiphon.engine.schema.compiler import Answer
+from antiphon.engine.schema.compiler_client import MOST_ASKING, MOST_REMEMBERED, CompileCache, Compiler, Place
+from antiphon.engine.schema.grammar import START
+from antiphon.engine.schema.narrow import SMALL
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 from tests.support.engine import descendants
 
@@ -132,7 +131,7 @@ async def test_what_was_read_is_remembered(compiler: Compiler) -> None:
 
 
 def test_memory_of_answers_is_bounded() -> None:
-    known = Remembered()
+    known = CompileCache()
     for number in range(100):
         known.keep(bytes([number]), Answer(rule="x" * (MOST_REMEMBERED // 10)))
     assert known.find(bytes([99])) is not None
@@ -169,7 +168,7 @@ async def test_all_processes_end_with_it(compiler: Compiler) -> None:
 def processes() -> list[int]:
     """Our own child and its copies: a gateway that other tests have started may have compilers, too."""
     children = [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
-    own = [pid for pid in children if b"engine.compiler" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    own = [pid for pid in children if b"engine.schema.compiler" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return own + [copy for pid in own for copy in descendants(pid)]
 
 
@@ -218,7 +217,7 @@ async def test_one_that_is_left_is_remembered(compiler: Compiler) -> None:
 
 
 async def test_a_refusal_for_lack_of_time_is_not_for_ever() -> None:
-    known = Remembered()
+    known = CompileCache()
     known.keep(b"a", Answer(fault="schema is too complex."), seconds=-1)
     known.keep(b"b", Answer(fault="schema is too complex."), seconds=60)
     assert known.find(b"a") is None

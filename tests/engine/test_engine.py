@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from antiphon.engine.engine import SMALL_MODEL, bounds_of, fingerprint
-from antiphon.engine.narrow import LARGE, SMALL
+from antiphon.engine.schema.narrow import LARGE, SMALL
 
 
 def test_a_large_model_is_less_bounded_in_what_a_schema_leaves_open(tmp_path: Path) -> None:

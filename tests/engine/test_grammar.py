@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import validators
 
-from antiphon.engine.grammar import START, Grammars, SchemaFault
-from antiphon.engine.narrow import LARGE, SMALL, Bounds
+from antiphon.engine.schema.grammar import START, Grammars, SchemaFault
+from antiphon.engine.schema.narrow import LARGE, SMALL, Bounds
 from tests.engine.walk import accepts, draw
 
 

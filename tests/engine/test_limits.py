@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from antiphon.engine.grammar import START, Grammars, SchemaFault
-from antiphon.engine.runs import shortened
+from antiphon.engine.schema.grammar import START, Grammars, SchemaFault
+from antiphon.engine.schema.narrow import shortened
 from tests.engine.walk import accepts, draw
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.narrow import SMALL
 from antiphon.engine.response_format import answer_grammar
+from antiphon.engine.schema.narrow import SMALL
 from antiphon.errors import RequestError
 from tests.engine.here import Here
 from tests.engine.walk import accepts, draw

@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from antiphon.engine.probe import Heard, Probe
-from antiphon.engine.telling import PAGE, spell
-from antiphon.engine.toolbox import Tool, Toolbox
+from antiphon.engine.tools.choice import Heard, Probe
+from antiphon.engine.tools.prompts import PAGE, spell
+from antiphon.engine.tools.toolbox import Tool, Toolbox
 from antiphon.errors import RequestError
 from tests.engine.here import Here
 from tests.engine.walk import accepts, draw

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from antiphon.engine.generation import End
-from antiphon.engine.usage import together
+from antiphon.engine.generation import End, together
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])

@@ -7,20 +7,20 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, Final
 
+from antiphon.chat.text import flatten
 from antiphon.engine.choice import CallChoice, Choice, TextChoice
-from antiphon.engine.compiler_client import Compiler
-from antiphon.engine.conversation import plain
 from antiphon.engine.engine import Engine
-from antiphon.engine.generation import End, Words, generate
-from antiphon.engine.grammar import START
+from antiphon.engine.generation import End, Words, generate, together, usage_of
 from antiphon.engine.native_client import NativeClient
-from antiphon.engine.probe import Heard, Probe, Trial, heard_of
 from antiphon.engine.reply import Reply
 from antiphon.engine.response_format import answer_grammar
 from antiphon.engine.sampling import budget, is_repeatable, sampling
-from antiphon.engine.telling import spell
-from antiphon.engine.toolbox import Tool, Toolbox
-from antiphon.engine.usage import together, usage_of
+from antiphon.engine.schema.compiler_client import Compiler
+from antiphon.engine.schema.grammar import START
+from antiphon.engine.tools.choice import Heard, Probe, Trial, heard_of
+from antiphon.engine.tools.prompts import spell
+from antiphon.engine.tools.toolbox import Tool, Toolbox
+from antiphon.errors import RequestError
 
 Document = dict[str, Any]
 RESULT_SHARE: Final = 2  # characters of a tool's result for each token of the context: about half of it
@@ -45,7 +45,7 @@ class ChatTurn:
         reading = self._compiler.reading()
         self._toolbox = await Toolbox.read(self._document, reading)
         self._grammar = await answer_grammar(self._document, self._messages, reading, engine.bounds)
-        async with engine.line.place() as ticket:
+        async with engine.slots.place() as ticket:
             prompt = await engine.prepare(ticket, lambda native: engine.template.tokens(native, words))
             engine.check_length(len(prompt), param="messages", what="messages")
             engine.check_sampling(self._document)
@@ -114,3 +114,31 @@ class ChatTurn:
                 if isinstance(item, Words):
                     entries += item.logprobs
         return heard_of(entries)
+
+
+# Messages as plain texts. What is no text is refused by its place.
+
+READABLE: Final = frozenset({"text", "refusal", "input_text", "output_text"})
+
+
+def plain(document: Document) -> list[Document]:
+    """A request's messages, each with its content as one string; the other keys stay."""
+    if "audio" in (document.get("modalities") or ()):
+        raise RequestError("This model does not support the 'audio' modality, it writes text only.", param="modalities")
+    messages = document["messages"]
+    return [{**message, "content": _text(message, position)} for position, message in enumerate(messages)]
+
+
+def _text(message: Document, position: int) -> str:
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    for index, part in enumerate(content):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind not in READABLE:
+            raise RequestError(
+                f"Invalid content type. {kind} is not supported by this model, which reads text only.",
+                param=f"messages[{position}].content[{index}].type",
+            )
+    flat = flatten(content)
+    return flat.text or flat.refusal or ""

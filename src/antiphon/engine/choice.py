@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
-from antiphon.engine.calls import CallBegins, CallEnds, CallEvent, CallReader, Fragment
 from antiphon.engine.generation import End, Words
+from antiphon.engine.tools.calls import CallBegins, CallEnds, CallEvent, CallReader, Fragment
 from antiphon.errors import AntiphonError
 
 Document = dict[str, Any]

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.generation import End, Words, generate
-from antiphon.engine.legacy_logprobs import LegacyLogprobs
+from antiphon.engine.generation import End, Words, generate, together, usage_of
+from antiphon.engine.logprobs import LegacyLogprobs
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import EVENTS, encode, send
 from antiphon.engine.sampling import budget, is_repeatable, sampling
-from antiphon.engine.usage import together, usage_of
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, frame
@@ -40,7 +39,7 @@ class CompletionTurn:
         for prompt in given:
             if isinstance(prompt, str):
                 engine.check_size([prompt], param="prompt", what="prompt")
-        async with engine.line.place() as ticket:
+        async with engine.slots.place() as ticket:
             prompts = await engine.prepare(ticket, lambda native: self._read(native, given))
             engine.check_sampling(document)
             self._head = engine.head("cmpl-", "text_completion")

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from antiphon.engine.engine import LONGEST_TOKEN, Engine
-from antiphon.engine.line import Ticket
+from antiphon.engine.launcher import BATCH
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import send
-from antiphon.engine.starter import BATCH
+from antiphon.engine.slot_queue import SlotTicket
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
 
@@ -33,7 +33,7 @@ async def embed(engine: Engine, document: Document, exchange: Exchange) -> None:
         text = f"Invalid value: '{str(form)[:64]}'. Supported values are: 'float' and 'base64'."
         raise RequestError(text, param="encoding_format", code="invalid_value")
     _check_sizes(engine, inputs)
-    async with engine.line.place() as ticket:
+    async with engine.slots.place() as ticket:
         texts = await engine.prepare(ticket, lambda native: _tokens(engine, native, inputs))
         vectors = await _vectors(engine, ticket, texts)
     vectors = [_shortened(vector, document.get("dimensions")) for vector in vectors]
@@ -86,7 +86,7 @@ def _too_many(count: int) -> RequestError:
     return RequestError(message, type="max_tokens_per_request", code="max_tokens_per_request")
 
 
-async def _vectors(engine: Engine, ticket: Ticket, texts: list[list[int]]) -> list[list[float]]:
+async def _vectors(engine: Engine, ticket: SlotTicket, texts: list[list[int]]) -> list[list[float]]:
     windows = [
         (index, tokens[start : start + BATCH])
         for index, tokens in enumerate(texts)

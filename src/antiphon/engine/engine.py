@@ -14,14 +14,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from antiphon.engine.keeper import Keeper
-from antiphon.engine.line import Line, Ticket
-from antiphon.engine.narrow import LARGE, SMALL, Bounds
+from antiphon.engine.launcher import BATCH, Running
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.sampling import DEFAULTS, PACKAGED_DEFAULTS, check_sampling
-from antiphon.engine.starter import BATCH, Running
+from antiphon.engine.schema.narrow import LARGE, SMALL, Bounds
+from antiphon.engine.slot_queue import SlotQueue, SlotTicket
 from antiphon.engine.template import Template
+from antiphon.engine.watchdog import Watchdog
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
@@ -36,8 +36,8 @@ REVISION: Final = 2  # of how we spell tools and read answers: raised when the s
 @dataclass(slots=True)
 class Engine:
     options: EngineOptions
-    line: Line
-    keeper: Keeper
+    slots: SlotQueue
+    watchdog: Watchdog
     bounds: Bounds = SMALL  # of what a schema leaves open
     template: Template = field(init=False)
 
@@ -47,9 +47,9 @@ class Engine:
     @property
     def _running(self) -> Running:
         """The engine that runs now. One that has just died is as lost as one that dies in a moment."""
-        if self.keeper.running is None:
+        if self.watchdog.running is None:
             raise EngineLost(unreached=True)
-        return self.keeper.running
+        return self.watchdog.running
 
     @property
     def chat_defaults(self) -> Document:
@@ -68,11 +68,11 @@ class Engine:
     def vocabulary(self) -> int:
         return self._running.vocabulary
 
-    async def prepare(self, ticket: Ticket, ask: Callable[[NativeClient], Awaitable[Found]]) -> Found:
+    async def prepare(self, ticket: SlotTicket, ask: Callable[[NativeClient], Awaitable[Found]]) -> Found:
         """What a request needs to know before it holds a slot. If the engine dies meanwhile, the next one is asked."""
         again = False
         while True:
-            await self.line.up(ticket)
+            await self.slots.up(ticket)
             native = self.native
             try:
                 return await ask(native)
@@ -82,11 +82,11 @@ class Engine:
                     raise
                 again = again or not lost.unreached
 
-    async def in_slot(self, ticket: Ticket, work: Callable[[NativeClient], Awaitable[Found]]) -> Found:
+    async def in_slot(self, ticket: SlotTicket, work: Callable[[NativeClient], Awaitable[Found]]) -> Found:
         """Work that holds a slot. Only what reached no engine, because that had just died, waits for the next one: what
         an engine may have died of is not tried again."""
         while True:
-            async with self.line.slot(ticket):
+            async with self.slots.slot(ticket):
                 native = self.native
                 try:
                     return await work(native)
@@ -96,9 +96,9 @@ class Engine:
                         raise
 
     async def _mourn(self, native: NativeClient) -> None:
-        """Until the engine's end has been noticed everywhere, so that its slots are not given to the next in line."""
+        """Until the engine's end has been noticed everywhere, so that its slots are not given to the next."""
         for _ in range(MOMENTS):
-            if self.keeper.running is None or self.keeper.running.client is not native:
+            if self.watchdog.running is None or self.watchdog.running.client is not native:
                 return
             await asyncio.sleep(MOMENT)
 

@@ -14,16 +14,16 @@ import msgspec
 import uvloop
 
 from antiphon.engine.chat import ChatTurn
-from antiphon.engine.compiler_client import Compiler
 from antiphon.engine.completions import CompletionTurn
 from antiphon.engine.embeddings import embed
 from antiphon.engine.engine import Engine, bounds_of
-from antiphon.engine.journal import Journal, journal_path
-from antiphon.engine.keeper import Keeper
-from antiphon.engine.line import Line
+from antiphon.engine.launcher import Launcher
 from antiphon.engine.options import END, EngineOptions
 from antiphon.engine.reply import JSON, encode, fail, reply_to
-from antiphon.engine.starter import Starter
+from antiphon.engine.rotating_log import RotatingLog, journal_path
+from antiphon.engine.schema.compiler_client import Compiler
+from antiphon.engine.slot_queue import SlotQueue
+from antiphon.engine.watchdog import Watchdog
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.heartbeat import beat
 from antiphon.http.remote import Remote
@@ -51,8 +51,8 @@ async def _serve(options: EngineOptions, listener: socket.socket, told: int, lif
     limits = Limits(max_body=LARGEST, keepalive=3600.0, write_timeout=3600.0)
     server = Server(host.handle, limits, render_fault)
     await server.start([listener], None)
-    keeping = loop.create_task(host.keeper.run())
-    beating = loop.create_task(beat(told, host.keeper.settled))
+    keeping = loop.create_task(host.watchdog.run())
+    beating = loop.create_task(beat(told, host.watchdog.settled))
     await asyncio.wait({keeping, loop.create_task(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
     loop.remove_reader(life)
     if keeping.done() and not stopping.is_set():
@@ -61,7 +61,7 @@ async def _serve(options: EngineOptions, listener: socket.socket, told: int, lif
     await asyncio.gather(keeping, return_exceptions=True)
     beating.cancel()
     await host.compiler.close()
-    await host.keeper.close()
+    await host.watchdog.close()
     await server.drain(0.0)
 
 
@@ -73,11 +73,11 @@ class Host:
     def __init__(self, options: EngineOptions) -> None:
         self._options = options
         self._key = b"Bearer " + options.key.encode()
-        line = Line(options.slots, options.queue, options.queue_timeout)
-        starter = Starter(options, Journal(journal_path(os.environ)), os.environ)
-        self.keeper = Keeper(options, line, starter, _say)
-        self._engine = Engine(options, line, self.keeper, bounds=bounds_of(options.model))
-        self.compiler = Compiler(starter.watched, self._engine.bounds, os.environ)
+        slots = SlotQueue(options.slots, options.queue, options.queue_timeout)
+        launcher = Launcher(options, RotatingLog(journal_path(os.environ)), os.environ)
+        self.watchdog = Watchdog(options, slots, launcher, _say)
+        self._engine = Engine(options, slots, self.watchdog, bounds=bounds_of(options.model))
+        self.compiler = Compiler(launcher.watched, self._engine.bounds, os.environ)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handle(self, exchange: Exchange) -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import msgspec
 
-from antiphon.engine.mortal import end_with_the_host
+from antiphon.engine.die_with_parent import die_with_parent
 
 FAULTY = 3  # exit status after a fault was told
 
@@ -31,7 +31,7 @@ class Orders(msgspec.Struct):
 
 
 def main() -> None:
-    end_with_the_host()
+    die_with_parent()
     orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
     try:
         # The one import of the foreign library, in the one process that may die of it.

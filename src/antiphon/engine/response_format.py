@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from antiphon.engine.compiler_client import Place
-from antiphon.engine.grammar import START, any_object
-from antiphon.engine.lark import rule_of
-from antiphon.engine.narrow import Bounds
+from antiphon.engine.schema.compiler_client import Place
+from antiphon.engine.schema.grammar import START, any_object
+from antiphon.engine.schema.lark import rule_of
+from antiphon.engine.schema.narrow import Bounds
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]

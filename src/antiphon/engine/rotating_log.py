@@ -21,7 +21,7 @@ def journal_path(environ: Mapping[str, str]) -> Path | None:
     return Path(home) / ".local" / "state" / "antiphon" / "engine.log" if home.startswith("/") else None
 
 
-class Journal:
+class RotatingLog:
     """Never raises: a log that cannot be written must not stop the engine."""
 
     def __init__(self, path: Path | None, largest: int = LARGEST) -> None:

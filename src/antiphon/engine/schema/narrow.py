@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from antiphon.engine.decimals import fitted, range_of, some_of
-from antiphon.engine.joins import KEYWORDS, MEANING, Wide, join
-from antiphon.engine.multiples import multiples
-from antiphon.engine.pointers import pointed
-from antiphon.engine.readable import UNHELD, fault_of
-from antiphon.engine.runs import shortened
+from antiphon.engine.schema.lark import text_of
+from antiphon.engine.schema.limits import PIECE
+from antiphon.engine.schema.numbers import fitted, multiples, range_of, some_of
+from antiphon.engine.schema.references import pointed, within
+from antiphon.engine.schema.rewrite import JOINING, UNHELD, fault_of, mapped
 
 Schema = dict[str, Any]
 
@@ -279,3 +279,120 @@ def of_field(name: str, listed: Schema, patterns: Schema, others: Any) -> Any:
 def bounded(schema: Schema, least: str, most: str, cap: int) -> int:
     """The schema's own upper bound, or a lower one that still leaves room for its lower bound."""
     return int(min(schema.get(most, math.inf), max(schema.get(least, 0), cap)))
+
+
+# Two schemas that must both hold, written as one.
+
+KEYWORDS: Final[Mapping[str, frozenset[str]]] = {
+    "object": frozenset(
+        {"properties", "required", "additionalProperties", "patternProperties", "minProperties", "maxProperties"}
+    ),
+    "array": frozenset({"items", "prefixItems", "additionalItems", "minItems", "maxItems"}),
+    "string": frozenset({"minLength", "maxLength", "pattern", "format"}),
+    "number": frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}),
+}
+ITEMS: Final = frozenset({"items", "prefixItems", "additionalItems"})
+COMBINERS: Final = frozenset({"anyOf", "oneOf", "allOf", "$ref", "enum", "const", "type"})
+MEANING: Final = COMBINERS.union(*KEYWORDS.values())
+
+
+class Wide(Exception):
+    """This schema cannot be made smaller with safety."""
+
+
+def join(whole: Schema, member: Schema) -> None:
+    """`member` into `whole`."""
+    for key in MEANING & member.keys():
+        value = member[key]
+        if key == "properties":
+            known = whole.get("properties", {})
+            whole["properties"] = known | {name: both(known.get(name, inner), inner) for name, inner in value.items()}
+        elif key == "required":
+            whole["required"] = [*whole.get("required", ()), *value]
+        elif key == "additionalProperties":
+            if value is not True:  # what it closes, the others open
+                raise Wide
+        elif key in CLOSER and key in whole:
+            whole[key] = CLOSER[key](whole[key], value)
+        elif (key in ITEMS and ITEMS & whole.keys()) or whole.setdefault(key, value) != value:
+            raise Wide  # "all items" of one member are not "the further items" of another
+
+
+def both(one: Any, other: Any) -> Any:
+    return one if one == other else {"allOf": [one, other]}
+
+
+def enums(one: list[Any], other: list[Any]) -> list[Any]:
+    texts = set(map(text_of, other))  # True is not 1 there
+    return [value for value in one if text_of(value) in texts]
+
+
+def types(one: Any, other: Any) -> Any:
+    if one == other or (one, other) == ("number", "integer"):
+        return other
+    if (one, other) == ("integer", "number"):
+        return one
+    raise Wide
+
+
+# What holds where two schemas speak of the same.
+CLOSER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+    "enum": enums,
+    "type": types,
+}
+
+
+# Bounds for a schema that cannot be narrowed.
+
+OPEN = frozenset({"additionalProperties", "patternProperties", "minProperties"})
+
+
+def loosely(schema: Any, bounds: Bounds) -> Any:
+    """As it is where schemas are joined: what one of them leaves open another may need."""
+    if any("allOf" in inner or ("$ref" in inner and len(inner) > 1) for inner in within(schema) if inner is not schema):
+        return schema
+    return loose(schema, bounds)
+
+
+def loose(schema: Any, bounds: Bounds) -> Any:
+    if type(schema) is not dict or schema.keys() & (JOINING - {"$ref"}):
+        return schema
+    made = mapped(schema, partial(loose, bounds=bounds))
+    kind = made.get("type")
+    if made.keys() & {"enum", "const", "$ref"}:
+        return made
+    if kind == "object" and made.get("properties") and not OPEN & made.keys():
+        if set(made.get("required", ())) <= made["properties"].keys():
+            made["additionalProperties"] = False
+    elif kind == "string" and "format" not in made:
+        made["maxLength"] = bounded(made, "minLength", "maxLength", bounds.text)
+    elif kind == "array" and "prefixItems" not in made:
+        made["maxItems"] = bounded(made, "minItems", "maxItems", bounds.items)
+    return made
+
+
+# Patterns without open runs of digits or letters, in which a small model finds no end.
+
+MOST_DIGITS: Final = 9
+DIGITS: Final = re.compile(r"\\d|[0-9]|\[[0-9-]+\]")
+# A class that says what is in it, and no white space: what is left open beside that may be meant for prose.
+WORDS: Final = re.compile(r"\\w|\[(?:\\[^sSDWpP]|[^\^\s\\\[\]])(?:\\[^sSDWpP]|[^\s\\\[\]])*\]")
+LEAST: Final = {"*": 0, "+": 1}
+
+
+def shortened(pattern: str, most: int) -> str:
+    """What it matches, the pattern matches too. `most`: the characters of a run that are not only digits."""
+    pieces: list[str] = []
+    before = ""
+    for found in PIECE.finditer(pattern):
+        piece = found.group()
+        cap = MOST_DIGITS if DIGITS.fullmatch(before) else most if WORDS.fullmatch(before) else None
+        least = int(found["least"]) if found["least"] and found["most"] == "" else LEAST.get(piece)
+        if cap is not None and least is not None:
+            pieces.append(f"{{{least},{max(least, cap)}}}")
+        else:
+            pieces.append(piece)
+        before = piece
+    return "".join(pieces)

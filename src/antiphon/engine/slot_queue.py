@@ -1,4 +1,4 @@
-"""Who may use the engine next: a bounded line of tickets, served in turn, one slot at a time.
+"""Who may use the engine next: a bounded queue of tickets, served in turn, one slot at a time.
 
 A ticket is one request; one with several choices wants several slots and gets them one by one, between the others'.
 Slots are granted only while the engine is up: who waits when it dies goes on waiting for the next one.
@@ -18,7 +18,7 @@ LONGEST_ADVICE = 60  # seconds of retry-after
 USUAL = 2.0  # seconds that a slot is held, until some have been
 
 
-class Ticket:
+class SlotTicket:
     """One request's place. `served`: it has had a slot, so it no longer counts as waiting."""
 
     __slots__ = ("deadline", "served")
@@ -28,14 +28,14 @@ class Ticket:
         self.served = False
 
 
-class Line:
+class SlotQueue:
     def __init__(self, slots: int, length: int, patience: float) -> None:
         self._free = slots
         self._slots = slots
         self._length = length
         self._patience = patience
-        self._tickets: set[Ticket] = set()
-        self._waiting: OrderedDict[Ticket, deque[asyncio.Future[None]]] = OrderedDict()
+        self._tickets: set[SlotTicket] = set()
+        self._waiting: OrderedDict[SlotTicket, deque[asyncio.Future[None]]] = OrderedDict()
         self._up = asyncio.Event()
         self._fault: str | None = None
         self._reason = "The embedded engine is starting."  # while it is not up
@@ -43,20 +43,20 @@ class Line:
         self._since: dict[asyncio.Future[None], float] = {}  # when each slot that is held was taken
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[Ticket]:
+    async def place(self) -> AsyncIterator[SlotTicket]:
         """A request comes in. It is refused at once if too many wait, or if the engine cannot be had at all."""
         if self._fault is not None:
             raise unavailable(self._fault)
         if sum(not ticket.served for ticket in self._tickets) >= self._length + self._free:
             raise self._busy(f"and {self._length} requests wait already")
-        ticket = Ticket(asyncio.get_running_loop().time() + self._patience)
+        ticket = SlotTicket(asyncio.get_running_loop().time() + self._patience)
         self._tickets.add(ticket)
         try:
             yield ticket
         finally:
             self._tickets.discard(ticket)
 
-    async def up(self, ticket: Ticket) -> None:
+    async def up(self, ticket: SlotTicket) -> None:
         """Waits until there is an engine to talk to."""
         try:
             async with asyncio.timeout_at(ticket.deadline):
@@ -67,7 +67,7 @@ class Line:
             raise unavailable(self._fault)
 
     @asynccontextmanager
-    async def slot(self, ticket: Ticket) -> AsyncIterator[None]:
+    async def slot(self, ticket: SlotTicket) -> AsyncIterator[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(ticket, deque()).append(future)
         self._grant()
@@ -104,9 +104,9 @@ class Line:
                     future.set_exception(unavailable(reason))
         self._waiting.clear()
 
-    async def _wait(self, granted: asyncio.Future[None], ticket: Ticket) -> None:
+    async def _wait(self, granted: asyncio.Future[None], ticket: SlotTicket) -> None:
         """A request that has been served once has begun to answer: its further choices wait as long as it takes, also
-        those that stood in line before."""
+        those that waited before."""
         patience = None if ticket.served else ticket.deadline - asyncio.get_running_loop().time()
         await asyncio.wait({granted}, timeout=patience)
         if granted.done() or ticket.served:
@@ -129,7 +129,7 @@ class Line:
                 ticket.served = True
                 future.set_result(None)
 
-    def _leave(self, ticket: Ticket, future: asyncio.Future[None]) -> None:
+    def _leave(self, ticket: SlotTicket, future: asyncio.Future[None]) -> None:
         if future.done() and not future.cancelled() and future.exception() is None:  # granted, and not taken any more
             self._free += 1
             self._grant()

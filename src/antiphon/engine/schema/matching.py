@@ -9,7 +9,7 @@ from typing import Final
 
 from llguidance import LLMatcher, LLTokenizer
 
-from antiphon.engine.vocabulary import Vocabulary
+from antiphon.engine.schema.vocabulary import Vocabulary
 
 BYTES: Final = "byte"  # LLGuidance's own vocabulary of bytes
 STEPS: Final = 20  # tokens

@@ -10,19 +10,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from antiphon.engine.compiler import Answer, CheckJob, FindJob, Job, RuleJob
-from antiphon.engine.copies import Copies, Copy
-from antiphon.engine.matching import TOO_COMPLEX
-from antiphon.engine.narrow import Bounds
-from antiphon.engine.readable import bare
-from antiphon.engine.remembered import Remembered
-from antiphon.engine.sizes import MOST_BYTES
+from antiphon.engine.schema.compiler import Answer, CheckJob, FindJob, Job, RuleJob
+from antiphon.engine.schema.compiler_pool import CompilerCopy, CompilerPool
+from antiphon.engine.schema.limits import MOST_BYTES
+from antiphon.engine.schema.matching import TOO_COMPLEX
+from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.rewrite import bare
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 
 SOON: Final = 0.5  # seconds until a schema moves aside; 500 shapes in an `anyOf` take 0.3
@@ -60,12 +61,12 @@ class Work:
 class Compiler:
     def __init__(self, model: Callable[[], str], bounds: Bounds, environ: Mapping[str, str]) -> None:
         """`model`: its file, which may not be there yet."""
-        self._copies = Copies(model, bounds, environ)
-        self._copy: Copy | None = None  # that waits for the next job
+        self._copies = CompilerPool(model, bounds, environ)
+        self._copy: CompilerCopy | None = None  # that waits for the next job
         self._turn = asyncio.Lock()
         self._aside = 0  # how many have moved there
         self._works: dict[bytes, tuple[Work, asyncio.Task[Answer]]] = {}
-        self._known = Remembered()
+        self._known = CompileCache()
 
     def reading(self) -> Reading:
         """For one request."""
@@ -154,7 +155,7 @@ class Compiler:
             self._aside -= 1
             copy.end()
 
-    def _keep(self, copy: Copy, answer: Answer | None) -> Answer:
+    def _keep(self, copy: CompilerCopy, answer: Answer | None) -> Answer:
         if answer is None or answer.is_last:
             copy.end()
         else:
@@ -192,3 +193,43 @@ class Reading:
         answer, spent = await self._compiler.ask(job)
         self._left -= spent
         return answer
+
+
+# What the compiler has answered, bounded in memory and time.
+
+MOST_REMEMBERED: Final = 8_000_000  # bytes
+OVERHEAD: Final = 300  # bytes that remembering costs beside the text
+
+
+class CompileCache:
+    """Answers by the digests of their jobs; those asked for longest ago are forgotten first."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[bytes, tuple[Answer, float]] = OrderedDict()
+        self._size = 0
+
+    def find(self, key: bytes) -> Answer | None:
+        if key not in self._answers:
+            return None
+        answer, until = self._answers[key]
+        if until < time.monotonic():
+            self._forget(key)
+            return None
+        self._answers.move_to_end(key)
+        return answer
+
+    def keep(self, key: bytes, answer: Answer, seconds: float = math.inf) -> None:
+        if key in self._answers or size(answer) > MOST_REMEMBERED:
+            return
+        self._answers[key] = answer, time.monotonic() + seconds
+        self._size += size(answer)
+        while self._size > MOST_REMEMBERED:
+            self._forget(next(iter(self._answers)))
+
+    def _forget(self, key: bytes) -> None:
+        answer, _ = self._answers.pop(key)
+        self._size -= size(answer)
+
+
+def size(answer: Answer) -> int:
+    return OVERHEAD + sum(len(part or "") for part in (answer.rule, answer.found, answer.fault))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.engine.decimals import fitted, range_of, terminals
+from antiphon.engine.schema.numbers import fitted, range_of, terminals
 
 Schema = dict[str, Any]
 STYLE: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}

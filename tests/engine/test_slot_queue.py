@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from antiphon.engine.line import Line, Ticket
+from antiphon.engine.slot_queue import SlotQueue, SlotTicket
 from antiphon.errors import OverloadError
 
 
 class Guest:
     """A request that takes one slot, and keeps it until told."""
 
-    def __init__(self, line: Line, ticket: Ticket | None = None) -> None:
+    def __init__(self, line: SlotQueue, ticket: SlotTicket | None = None) -> None:
         self.served = asyncio.Event()
         self.leave = asyncio.Event()
         self._line = line
@@ -28,7 +28,7 @@ class Guest:
             await self._line.up(ticket)
             await self._sit(ticket)
 
-    async def _sit(self, ticket: Ticket) -> None:
+    async def _sit(self, ticket: SlotTicket) -> None:
         async with self._line.slot(ticket):
             self.served.set()
             await self.leave.wait()
@@ -39,8 +39,8 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def opened(slots: int = 1, length: int = 8, patience: float = 30.0) -> Line:
-    line = Line(slots, length, patience)
+def opened(slots: int = 1, length: int = 8, patience: float = 30.0) -> SlotQueue:
+    line = SlotQueue(slots, length, patience)
     line.open()
     return line
 
@@ -154,7 +154,7 @@ async def test_while_the_engine_is_down_nobody_is_served_and_everybody_waits() -
 
 
 async def test_who_waits_too_long_for_an_engine_is_told_what_it_is_doing_not_that_it_is_busy() -> None:
-    line = Line(slots=1, length=8, patience=0.05)
+    line = SlotQueue(slots=1, length=8, patience=0.05)
     with pytest.raises(OverloadError, match="starting") as refused:
         await Guest(line).task
     assert (refused.value.status, refused.value.code) == (503, "engine_unavailable")

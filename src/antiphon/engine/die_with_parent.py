@@ -8,7 +8,7 @@ import signal
 PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
-def end_with_the_host() -> None:
+def die_with_parent() -> None:
     """Linux only; elsewhere the end of stdin has to do. The other signals are not meant for such a child: whoever sends
     them to all processes wants the gateway to drain, and the last answers need it."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):

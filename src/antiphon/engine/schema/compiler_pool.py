@@ -13,16 +13,16 @@ from typing import Final
 
 import msgspec
 
-from antiphon.engine.compiler import LENGTH, Answer, Orders
-from antiphon.engine.narrow import Bounds
-from antiphon.engine.starter import KEPT, KEPT_KINDS, PYTHON, kill
+from antiphon.engine.launcher import KEPT, KEPT_KINDS, PYTHON, kill
+from antiphon.engine.schema.compiler import LENGTH, Answer, Orders
+from antiphon.engine.schema.narrow import Bounds
 from antiphon.errors import AntiphonError
 
 START_LIMIT: Final = 30.0  # seconds
 LAST: Final = 10  # nice(2): after whatever else there is to do
 
 
-class Copy:
+class CompilerCopy:
     """Reads one schema after another, until it is ended or ends by itself."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -70,7 +70,7 @@ class Copy:
             return None
 
 
-class Copies:
+class CompilerPool:
     def __init__(self, model: Callable[[], str], bounds: Bounds, environ: Mapping[str, str]) -> None:
         """`model`: its file, which may not be there yet."""
         self._model = model
@@ -79,7 +79,7 @@ class Copies:
         self._compiler: asyncio.subprocess.Process | None = None
         self._control: socket.socket | None = None
 
-    async def make(self) -> Copy:
+    async def make(self) -> CompilerCopy:
         """Raises AntiphonError."""
         if self._compiler is None or self._compiler.returncode is not None or self._control is None:
             self._control = await self._start()
@@ -87,7 +87,7 @@ class Copies:
         try:
             with theirs:
                 socket.send_fds(self._control, [b"."], [theirs.fileno()])
-            copy = Copy(*await asyncio.open_unix_connection(sock=ours))
+            copy = CompilerCopy(*await asyncio.open_unix_connection(sock=ours))
             async with asyncio.timeout(START_LIMIT):
                 if await copy.ready():
                     return copy
@@ -113,7 +113,7 @@ class Copies:
             self._compiler = await asyncio.create_subprocess_exec(
                 *(
                     *PYTHON,
-                    "antiphon.engine.compiler",
+                    "antiphon.engine.schema.compiler",
                     msgspec.json.encode(Orders(self._model(), self._bounds)).decode(),
                 ),
                 stdin=theirs.fileno(),

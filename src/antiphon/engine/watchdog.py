@@ -10,9 +10,9 @@ from typing import Final
 
 from antiphon.engine import state
 from antiphon.engine.diagnosis import EngineFault
-from antiphon.engine.line import Line
+from antiphon.engine.launcher import Launcher, Running
 from antiphon.engine.options import EngineOptions
-from antiphon.engine.starter import Running, Starter
+from antiphon.engine.slot_queue import SlotQueue
 
 STEADY: Final = 10.0  # seconds: an engine that lived this long is started again at once
 PAUSES: Final = (0.0, 0.1, 0.3, 0.5)  # before a restart, by deaths in a row; with the start itself never over 2 s
@@ -21,13 +21,15 @@ OVERSLEPT: Final = 1.0  # seconds beyond a tick: it was we who paused
 REWRITE: Final = 240  # ticks after which the state is written again: a cleaner of temporary files may have taken it
 
 
-class Keeper:
-    def __init__(self, options: EngineOptions, line: Line, starter: Starter, say: Callable[[str], None]) -> None:
+class Watchdog:
+    def __init__(
+        self, options: EngineOptions, slots: SlotQueue, launcher: Launcher, say: Callable[[str], None]
+    ) -> None:
         self.running: Running | None = None
         self.settled = asyncio.Event()  # it was ready once, or could not be had
         self._options = options
-        self._line = line
-        self._starter = starter
+        self._slots = slots
+        self._launcher = launcher
         self._say = say
         self._deaths = 0  # in a row, of engines that were ready
         self._misses = 0  # in a row, starts that failed
@@ -37,7 +39,7 @@ class Keeper:
         """Until cancelled."""
         while True:
             try:
-                running = await self._starter.start()
+                running = await self._launcher.start()
             except EngineFault as fault:
                 await self._failed(fault)
                 continue
@@ -68,16 +70,16 @@ class Keeper:
         self.running = self._child = running
         self._misses = 0
         self._tell(state.State("ready"))
-        self._line.open()
+        self._slots.open()
         self.settled.set()
 
     def _down(self, reason: str) -> None:
         self.running = None
-        self._line.close(reason)
+        self._slots.close(reason)
         self._tell(state.State("starting", reason))
 
     async def _failed(self, fault: EngineFault) -> None:
-        """An engine that ran before is tried a few times more, while the line waits; then all are told why."""
+        """An engine that ran before is tried a few times more, while the queue waits; then all are told why."""
         self._misses += 1
         if self._child is not None and self._misses <= len(PAUSES):
             await asyncio.sleep(PAUSES[self._misses - 1])
@@ -86,12 +88,12 @@ class Keeper:
         if state.read(self._options.state) != state.State("unavailable", reason):
             self._say(f"antiphon: no embedded engine: {reason}")
         self._tell(state.State("unavailable", reason))
-        self._line.fail(reason)
+        self._slots.fail(reason)
         self.settled.set()
-        before = _stamp(self._starter.watched())
+        before = _stamp(self._launcher.watched())
         for _ in range(int(fault.again)):  # or until the file is changed, or put there
             await asyncio.sleep(1.0)
-            if _stamp(self._starter.watched()) != before:
+            if _stamp(self._launcher.watched()) != before:
                 return
 
     # Watching

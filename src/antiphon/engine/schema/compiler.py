@@ -1,8 +1,8 @@
-"""Schemas become grammars in a process of its own, `python -m antiphon.engine.compiler ORDERS`, started by the host: a
-few lines of JSON can make that take minutes and gigabytes. Here memory is bounded, and time.
+"""Schemas become grammars in a process of its own: a few lines of JSON can take minutes and gigabytes to compile.
 
-Its stdin is a socket that brings sockets. For each it forks: the copy has the vocabulary already, reads one job after
-another from its socket and answers each. A frame is a length of four bytes and JSON. All of it ends with the host.
+`python -m antiphon.engine.schema.compiler ORDERS`, started by the host. Memory and time are bounded. Its stdin is a
+socket that brings sockets. It forks for each: the copy has the vocabulary already, reads one job after another from its
+socket and answers each. A frame is a length of four bytes and JSON. All of it ends with the host.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, BinaryIO, Final
 
 import msgspec
 
-from antiphon.engine.grammar import Grammars, SchemaFault
-from antiphon.engine.lark import text_of
-from antiphon.engine.matching import Matching
-from antiphon.engine.mortal import end_with_the_host
-from antiphon.engine.narrow import Bounds
-from antiphon.engine.prompted import schema_in
-from antiphon.engine.vocabulary import read_vocabulary
+from antiphon.engine.die_with_parent import die_with_parent
+from antiphon.engine.schema.grammar import Grammars, SchemaFault
+from antiphon.engine.schema.in_prompt import schema_in
+from antiphon.engine.schema.lark import text_of
+from antiphon.engine.schema.matching import Matching
+from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.vocabulary import read_vocabulary
 
 MOST_MEMORY: Final = 1 << 30  # bytes above what it starts with
 MOST_KEPT: Final = 300 << 20
@@ -67,7 +67,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    end_with_the_host()
+    die_with_parent()
     orders = msgspec.json.decode(sys.argv[1], type=Orders)
     grammars = Grammars(orders.bounds, Matching(read_vocabulary(orders.model)))
     bound_memory()
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def work(grammars: Grammars, given: socket.socket) -> None:
-    end_with_the_host()
+    die_with_parent()
     with given.makefile("rb") as jobs, given.makefile("wb") as answers:
         write_frame(answers, Answer(pid=os.getpid()))
         while (frame := read_frame(jobs)) is not None:

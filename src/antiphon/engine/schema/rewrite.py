@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 from llguidance import LLMatcher
 
-from antiphon.engine.lark import text_of
-from antiphon.engine.matching import first_line
-from antiphon.engine.pointers import pointed
-from antiphon.engine.wording import looked_around
+from antiphon.engine.schema.errors import looked_around
+from antiphon.engine.schema.lark import text_of
+from antiphon.engine.schema.matching import first_line
+from antiphon.engine.schema.references import pointed
 
 Schema = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from antiphon.chat.checks import listed
-from antiphon.engine.matching import TOO_COMPLEX
+from antiphon.engine.schema.matching import TOO_COMPLEX
 
 REFERENCE: Final = re.compile("(Pointer|Resource|Anchor) '([^']*)' ")
 # Of what is no JSON Schema at all: no reading of ours makes it one.

@@ -15,10 +15,10 @@ import msgspec
 
 from antiphon.engine import state
 from antiphon.engine.diagnosis import EngineFault, check_memory, diagnose
-from antiphon.engine.journal import Journal
 from antiphon.engine.native import Orders
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.options import EngineOptions
+from antiphon.engine.rotating_log import RotatingLog
 from antiphon.supply.files import FileFault, digest_of, model_path, packaged_model
 from antiphon.supply.openmp import OpenMpFault, openmp_directory
 
@@ -47,8 +47,8 @@ class Running:
         kill(self.child)
 
 
-class Starter:
-    def __init__(self, options: EngineOptions, journal: Journal, environ: Mapping[str, str]) -> None:
+class Launcher:
+    def __init__(self, options: EngineOptions, journal: RotatingLog, environ: Mapping[str, str]) -> None:
         self._options = options
         self._journal = journal
         self._environ = dict(environ)

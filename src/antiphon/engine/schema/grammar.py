@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.engine.joins import Wide
-from antiphon.engine.lark import json_rule, rule_of
-from antiphon.engine.loose import loosely
-from antiphon.engine.matching import Matching
-from antiphon.engine.narrow import NAME, SMALL, Bounds, Schema, narrow
-from antiphon.engine.readable import closed, fault_of, mixes_patterns, readable
-from antiphon.engine.sizes import size_fault
-from antiphon.engine.wording import is_malformed, worded
+from antiphon.engine.schema.errors import is_malformed, worded
+from antiphon.engine.schema.lark import json_rule, rule_of
+from antiphon.engine.schema.limits import size_fault
+from antiphon.engine.schema.matching import Matching
+from antiphon.engine.schema.narrow import NAME, SMALL, Bounds, Schema, Wide, loosely, narrow
+from antiphon.engine.schema.rewrite import closed, fault_of, mixes_patterns, readable
 
 HEAD: Final = "%llguidance {}\n"
 START: Final = HEAD + "start: "

@@ -1,0 +1,1 @@
+"""JSON Schema to grammars: what `response_format` and tools demand of a text."""

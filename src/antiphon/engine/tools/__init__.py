@@ -1,0 +1,1 @@
+"""Tools on a model that knows none: which are told, chosen and called."""
