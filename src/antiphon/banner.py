@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from antiphon import __version__
-from antiphon.engine.state import State
+from antiphon.engine.state import EngineState
 from antiphon.routing.patterns import is_pattern
 from antiphon.safety.policy import WORDS, Grade, Policy
 from antiphon.settings import Settings
@@ -21,7 +21,7 @@ from antiphon.settings.policies import policies
 MOST_ROUTES: Final = 20  # that the banner names
 
 
-def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str:
+def banner(settings: Settings, sock: socket.socket, engine: EngineState | None) -> str:
     """`engine`: None where it does not run."""
     server = settings.server
     workers = "1 worker" if server.workers == 1 else f"{server.workers} workers"
@@ -38,7 +38,7 @@ def banner(settings: Settings, sock: socket.socket, engine: State | None) -> str
     return "\n".join(lines)
 
 
-def _how(settings: Settings, engine: State | None) -> str:
+def _how(settings: Settings, engine: EngineState | None) -> str:
     if engine is None or engine.status == "ready" or not settings.rests_on_engine:
         return "is ready."
     return "is running, but cannot answer without its engine."

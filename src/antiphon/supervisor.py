@@ -293,7 +293,7 @@ class Supervisor:
         _say(f"antiphon: {how}")
         if self.engine is not None and place in self.hosts:
             try:
-                state.write(self.engine.state, state.State("unavailable", f"The {how}."))
+                state.write(self.engine.state, state.EngineState("unavailable", f"The {how}."))
             except OSError as error:
                 _say(f"antiphon: the engine's state cannot be written: {error.strerror}")
 

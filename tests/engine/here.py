@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.engine.schema.compiler_client import Place
+from antiphon.engine.schema.compiler_client import SchemaPlace
 from antiphon.engine.schema.grammar import Grammars, SchemaFault
 from antiphon.engine.schema.in_prompt import schema_in
 
@@ -13,7 +13,7 @@ class Here:
     def __init__(self) -> None:
         self._grammars = Grammars()
 
-    async def rule(self, schema: Any, place: Place) -> str:
+    async def rule(self, schema: Any, place: SchemaPlace) -> str:
         try:
             return self._grammars.rule(schema, strict=place.strict, is_object=place.is_object)
         except SchemaFault as fault:

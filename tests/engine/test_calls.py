@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.engine.tools.calls import CallBegins, CallEnds, CallReader, Fragment
+from antiphon.engine.tools.calls import CallBegins, CallEnds, CallFragment, CallReader
 from antiphon.errors import AntiphonError
 
 
@@ -28,7 +28,7 @@ def told(pieces: list[str], *, custom: bool = False, most: int = 8) -> tuple[lis
                 continue
             assert is_open
             assert event.index == len(texts) - 1
-            if isinstance(event, Fragment):
+            if isinstance(event, CallFragment):
                 assert event.text
                 texts[-1] += event.text
             else:
@@ -78,7 +78,7 @@ def test_the_last_call_that_may_be_made_ends_it() -> None:
 def test_an_unlikely_further_call_ends_it() -> None:
     reader = CallReader("f", is_likely=lambda call: "2" in call)
     events = reader.feed(' {"a": 1}, {"a": 2}, {"a": 3}, {"a": 22}')
-    assert [event.text for event in events if isinstance(event, Fragment)] == ['{"a": 1}', '{"a": 2}']
+    assert [event.text for event in events if isinstance(event, CallFragment)] == ['{"a": 1}', '{"a": 2}']
     assert reader.complete
     assert reader.over
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from antiphon.engine.schema.compiler import Answer
-from antiphon.engine.schema.compiler_client import MOST_ASKING, MOST_REMEMBERED, CompileCache, Compiler, Place
+from antiphon.engine.schema.compiler import CompilerAnswer
+from antiphon.engine.schema.compiler_client import MOST_ASKING, MOST_REMEMBERED, CompileCache, Compiler, SchemaPlace
 from antiphon.engine.schema.grammar import START
 from antiphon.engine.schema.narrow import SMALL
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 from tests.support.engine import descendants
 
-PLACE = Place("function 'f'", "tools[0].function.parameters", "invalid_function_parameters")
+PLACE = SchemaPlace("function 'f'", "tools[0].function.parameters", "invalid_function_parameters")
 PLAIN = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 
@@ -133,7 +133,7 @@ async def test_what_was_read_is_remembered(compiler: Compiler) -> None:
 def test_memory_of_answers_is_bounded() -> None:
     known = CompileCache()
     for number in range(100):
-        known.keep(bytes([number]), Answer(rule="x" * (MOST_REMEMBERED // 10)))
+        known.keep(bytes([number]), CompilerAnswer(rule="x" * (MOST_REMEMBERED // 10)))
     assert known.find(bytes([99])) is not None
     assert known.find(bytes([98])) is not None
     assert known.find(bytes([80])) is None
@@ -218,7 +218,7 @@ async def test_one_that_is_left_is_remembered(compiler: Compiler) -> None:
 
 async def test_a_refusal_for_lack_of_time_is_not_for_ever() -> None:
     known = CompileCache()
-    known.keep(b"a", Answer(fault="schema is too complex."), seconds=-1)
-    known.keep(b"b", Answer(fault="schema is too complex."), seconds=60)
+    known.keep(b"a", CompilerAnswer(fault="schema is too complex."), seconds=-1)
+    known.keep(b"b", CompilerAnswer(fault="schema is too complex."), seconds=60)
     assert known.find(b"a") is None
     assert known.find(b"b") is not None

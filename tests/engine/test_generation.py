@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.generation import Words, generate
+from antiphon.engine.generation import GeneratedText, generate
 from antiphon.engine.logprobs import UNTOLD, shared
 
 Document = dict[str, Any]
@@ -49,7 +49,7 @@ def ended(count: int, how: str) -> Document:
 async def heard(*events: Document, stop: Sequence[str] = (), logprobs: int | None = 1) -> tuple[str, list[Document]]:
     text, entries = "", []
     async for item in generate(Recorded(*events), [9], 50, {"stop": list(stop)}, top_logprobs=logprobs):
-        if isinstance(item, Words):
+        if isinstance(item, GeneratedText):
             text += item.text
             entries += item.logprobs
     if logprobs is not None:

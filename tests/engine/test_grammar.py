@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from jsonschema import validators
 
 from antiphon.engine.schema.grammar import START, Grammars, SchemaFault
-from antiphon.engine.schema.narrow import LARGE, SMALL, Bounds
+from antiphon.engine.schema.narrow import LARGE, SMALL, SchemaBounds
 from tests.engine.walk import accepts, draw
 
 
-def grammar_of(schema: dict[str, Any], *, strict: bool = True, bounds: Bounds = SMALL) -> str:
+def grammar_of(schema: dict[str, Any], *, strict: bool = True, bounds: SchemaBounds = SMALL) -> str:
     return START + Grammars(bounds).rule(schema, strict=strict)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from antiphon.engine.template import MOST_REMEMBERED, Template
+from antiphon.engine.template import MOST_REMEMBERED, ChatTemplate
 
 Document = dict[str, Any]
 
@@ -27,21 +27,21 @@ class Tokenizer:
 
 
 async def test_a_sequence_of_roles_is_rendered_once() -> None:
-    template, native = Template(100), Tokenizer()
+    template, native = ChatTemplate(100), Tokenizer()
     for words in ("a b", "c"):
         assert await template.tokens(native, [("user", words)]) == [7] * (1 + len(words.split()))
     assert native.rendered == 1
 
 
 async def test_what_does_not_fit_into_the_context_is_not_remembered() -> None:
-    template, native = Template(100), Tokenizer()
+    template, native = ChatTemplate(100), Tokenizer()
     for _ in range(2):
         assert len(await template.tokens(native, [("user", "")] * 100)) == 100
     assert native.rendered == 2
 
 
 async def test_what_is_remembered_is_bounded_by_its_length_in_all() -> None:
-    template, native = Template(10**9), Tokenizer()
+    template, native = ChatTemplate(10**9), Tokenizer()
     most = MOST_REMEMBERED // 3  # each message is a role, a token and a place
     first: list[tuple[str, str]] = [("user", "a")]
     await template.tokens(native, first)

@@ -73,7 +73,9 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
 
     def carry_out(word: str, rest: str) -> None:
         if word in ("ready", "unavailable"):
-            state.write(options.state, state.State("ready") if word == "ready" else state.State("unavailable", rest))
+            state.write(
+                options.state, state.EngineState("ready") if word == "ready" else state.EngineState("unavailable", rest)
+            )
             settled.set()
         elif word == "continue":
             going_on.set()
@@ -87,7 +89,7 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
 
     upstream = ScriptedUpstream(answer)
     await upstream.start(unix=options.socket)
-    state.write(options.state, state.State("starting"))
+    state.write(options.state, state.EngineState("starting"))
     draft = Path(PIPE).with_suffix(".draft")
     draft.write_text(str(os.getpid()))
     draft.replace(Path(PIPE).with_suffix(".pid"))

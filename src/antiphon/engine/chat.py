@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, Final
 
 from antiphon.chat.text import flatten
-from antiphon.engine.choice import CallChoice, Choice, TextChoice
+from antiphon.engine.choice import CallChoice, GeneratedChoice, TextChoice
 from antiphon.engine.engine import Engine
-from antiphon.engine.generation import End, Words, generate, together, usage_of
+from antiphon.engine.generation import End, GeneratedText, generate, together, usage_of
 from antiphon.engine.native_client import NativeClient
-from antiphon.engine.reply import Reply
+from antiphon.engine.reply import HostReply
 from antiphon.engine.response_format import answer_grammar
 from antiphon.engine.sampling import budget, is_repeatable, sampling
 from antiphon.engine.schema.compiler_client import Compiler
@@ -28,7 +28,7 @@ GREEDY: Final[Document] = {"temperature": 0.0}
 
 
 class ChatTurn:
-    def __init__(self, engine: Engine, compiler: Compiler, document: Document, reply: Reply) -> None:
+    def __init__(self, engine: Engine, compiler: Compiler, document: Document, reply: HostReply) -> None:
         """Raises RequestError for what this model cannot do."""
         self._engine = engine
         self._compiler = compiler
@@ -62,7 +62,7 @@ class ChatTurn:
             if self._grammar is not None:  # which repeats its quotes and its keys, and knows its end
                 order = {**sampling(self._document, index), "grammar": self._grammar}
                 check = partial(self._compiler.check, self._grammar)
-            choice: Choice = TextChoice(index, check, weighs=self._document.get("logprobs") is True)
+            choice: GeneratedChoice = TextChoice(index, check, weighs=self._document.get("logprobs") is True)
             return await self._speak(choice, prompt, order, native)
         call = toolbox.order(tool, self._messages)
         prompt = await self._engine.template.plain(native, call.prompt)
@@ -72,7 +72,7 @@ class ChatTurn:
         choice = CallChoice(index, call.reader(), check, legacy=toolbox.legacy, named=toolbox.named)
         return await self._speak(choice, prompt, order, native)
 
-    async def _speak(self, choice: Choice, prompt: list[int], order: Document, native: NativeClient) -> End:
+    async def _speak(self, choice: GeneratedChoice, prompt: list[int], order: Document, native: NativeClient) -> End:
         document = self._document
         most = budget(document, len(prompt), self._engine.context)
         wanted = (document.get("top_logprobs") or 0) if document.get("logprobs") is True else None
@@ -85,7 +85,7 @@ class ChatTurn:
                     return await self._end(choice, End(cut=False, prompt=len(prompt), cached=0, completion=item.tokens))
         raise AssertionError("a generation ends with its End")
 
-    async def _end(self, choice: Choice, end: End) -> End:
+    async def _end(self, choice: GeneratedChoice, end: End) -> End:
         self._put(await choice.end(end))
         return end
 
@@ -111,7 +111,7 @@ class ChatTurn:
         entries: list[Document] = []
         async with aclosing(generate(native, prompt, trial.n_predict, order, top_logprobs=1)) as items:
             async for item in items:
-                if isinstance(item, Words):
+                if isinstance(item, GeneratedText):
                     entries += item.logprobs
         return heard_of(entries)
 

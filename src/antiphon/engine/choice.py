@@ -10,20 +10,20 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol
 
-from antiphon.engine.generation import End, Words
-from antiphon.engine.tools.calls import CallBegins, CallEnds, CallEvent, CallReader, Fragment
+from antiphon.engine.generation import End, GeneratedText
+from antiphon.engine.tools.calls import CallBegins, CallEnds, CallEvent, CallFragment, CallReader
 from antiphon.errors import AntiphonError
 
 Document = dict[str, Any]
 Check = Callable[[str], Awaitable[None]]  # raises AntiphonError for a text that does not fit its grammar
 
 
-class Choice(Protocol):
+class GeneratedChoice(Protocol):
     @property
     def over(self) -> bool:
         """Nothing more is wanted, though the model may go on."""
 
-    async def say(self, words: Words) -> list[Document]: ...
+    async def say(self, words: GeneratedText) -> list[Document]: ...
 
     async def end(self, end: End) -> list[Document]: ...
 
@@ -41,7 +41,7 @@ class TextChoice:
         self._begun = False
         self._said: list[str] = []
 
-    async def say(self, words: Words) -> list[Document]:
+    async def say(self, words: GeneratedText) -> list[Document]:
         if self._check is not None:
             self._said.append(words.text)
         return [*self._begin(), _entry(self._index, {"content": words.text}, words.logprobs)]
@@ -77,7 +77,7 @@ class CallChoice:
     def over(self) -> bool:
         return self._reader.over
 
-    async def say(self, words: Words) -> list[Document]:
+    async def say(self, words: GeneratedText) -> list[Document]:
         entries = list(self._begin())
         for event in self._reader.feed(words.text):
             if isinstance(event, CallEnds):
@@ -102,7 +102,7 @@ class CallChoice:
             self._kind = kind, body = ("custom", "input") if event.custom else ("function", "arguments")
             call = {"index": event.index, "id": "call_" + secrets.token_hex(12), "type": kind}
             return {"tool_calls": [{**call, kind: {"name": event.name, body: ""}}]}
-        if isinstance(event, Fragment):
+        if isinstance(event, CallFragment):
             kind, body = self._kind
             return {"tool_calls": [{"index": event.index, kind: {body: event.text}}]}
         return None
@@ -110,7 +110,7 @@ class CallChoice:
     def _legacy_delta(self, event: CallEvent) -> Document | None:
         if isinstance(event, CallBegins):
             return {"function_call": {"name": event.name, "arguments": ""}}
-        return {"function_call": {"arguments": event.text}} if isinstance(event, Fragment) else None
+        return {"function_call": {"arguments": event.text}} if isinstance(event, CallFragment) else None
 
 
 def _entry(index: int, delta: Document, logprobs: list[Document], reason: str | None = None) -> Document:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from antiphon.engine.engine import Engine
-from antiphon.engine.generation import End, Words, generate, together, usage_of
+from antiphon.engine.generation import End, GeneratedText, generate, together, usage_of
 from antiphon.engine.logprobs import LegacyLogprobs
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.reply import EVENTS, encode, send
@@ -82,7 +82,7 @@ class CompletionTurn:
         async with aclosing(generate(native, prompt, most, order, top_logprobs=document.get("logprobs"))) as items:
             async for item in items:
                 if echo:  # now that there is an answer
-                    self._say(place, Words(echo))
+                    self._say(place, GeneratedText(echo))
                     echo = ""
                 if isinstance(item, End):
                     self._end(place, "length" if item.cut else "stop")
@@ -90,7 +90,7 @@ class CompletionTurn:
                 self._say(place, item)
         raise AssertionError("a generation ends with its End")
 
-    def _say(self, place: int, words: Words) -> None:
+    def _say(self, place: int, words: GeneratedText) -> None:
         said = self._texts.setdefault(place, [])
         logprobs = self._logprobs.setdefault(place, LegacyLogprobs())
         if not words.logprobs:

@@ -14,13 +14,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from antiphon.engine.launcher import BATCH, Running
+from antiphon.engine.launcher import BATCH, RunningEngine
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.sampling import DEFAULTS, PACKAGED_DEFAULTS, check_sampling
-from antiphon.engine.schema.narrow import LARGE, SMALL, Bounds
+from antiphon.engine.schema.narrow import LARGE, SMALL, SchemaBounds
 from antiphon.engine.slot_queue import SlotQueue, SlotTicket
-from antiphon.engine.template import Template
+from antiphon.engine.template import ChatTemplate
 from antiphon.engine.watchdog import Watchdog
 from antiphon.errors import RequestError
 
@@ -38,14 +38,14 @@ class Engine:
     options: EngineOptions
     slots: SlotQueue
     watchdog: Watchdog
-    bounds: Bounds = SMALL  # of what a schema leaves open
-    template: Template = field(init=False)
+    bounds: SchemaBounds = SMALL  # of what a schema leaves open
+    template: ChatTemplate = field(init=False)
 
     def __post_init__(self) -> None:
-        self.template = Template(self.options.context)
+        self.template = ChatTemplate(self.options.context)
 
     @property
-    def _running(self) -> Running:
+    def _running(self) -> RunningEngine:
         """The engine that runs now. One that has just died is as lost as one that dies in a moment."""
         if self.watchdog.running is None:
             raise EngineLost(unreached=True)
@@ -148,7 +148,7 @@ def _too_long(context: int, found: str, param: str, what: str) -> RequestError:
     )
 
 
-def bounds_of(model: str | None) -> Bounds:
+def bounds_of(model: str | None) -> SchemaBounds:
     """By the size of the model's file: about a billion parameters know when they are done."""
     try:
         return LARGE if model is not None and os.stat(model).st_size > SMALL_MODEL else SMALL

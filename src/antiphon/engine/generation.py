@@ -8,13 +8,13 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from antiphon.engine.logprobs import UNREADABLE, Logprobs
+from antiphon.engine.logprobs import UNREADABLE, TokenLogprobs
 
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class GeneratedText:
     text: str
     logprobs: list[Document] = field(default_factory=list)  # of its tokens, where asked for
     tokens: int = 0  # generated so far, with these
@@ -37,7 +37,7 @@ class Generates(Protocol):
 
 async def generate(
     native: Generates, prompt: list[int], most: int, order: Document, *, top_logprobs: int | None = None
-) -> AsyncGenerator[Words | End, None]:
+) -> AsyncGenerator[GeneratedText | End, None]:
     """`top_logprobs`: None where no logprobs were asked for. The last item is the End."""
     if most <= 0:
         yield End(cut=True, prompt=len(prompt), cached=0, completion=0)
@@ -47,7 +47,7 @@ async def generate(
         order["n_probs"] = max(1, top_logprobs)
     if order.get("stop"):
         order["return_tokens"] = True
-    logprobs, held = Logprobs(native, top_logprobs or 0), Held()
+    logprobs, held = TokenLogprobs(native, top_logprobs or 0), HeldText()
     async with aclosing(native.generate(order)) as events:
         async for event in events:
             text, completion = event.get("content") or "", int(event.get("tokens_predicted") or 0)
@@ -56,15 +56,15 @@ async def generate(
                 if event.get("stop_type") == "limit" and not text and held.tokens:
                     text = await held.text(native)
                 if text:
-                    yield Words(text, await logprobs.take(text), completion)
+                    yield GeneratedText(text, await logprobs.take(text), completion)
                 yield _end(event, len(prompt), completion)
                 return
             held.hear(event, completion)
             if text:
-                yield Words(text, await logprobs.take(text), completion)
+                yield GeneratedText(text, await logprobs.take(text), completion)
 
 
-class Held:
+class HeldText:
     """Tokens that may begin a stop word. llama.cpp keeps their text back, and forgets it where the limit comes next."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from antiphon.engine import state
 from antiphon.engine.diagnosis import EngineFault, check_memory, diagnose
-from antiphon.engine.native import Orders
+from antiphon.engine.native import NativeOrders
 from antiphon.engine.native_client import NativeClient
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.rotating_log import RotatingLog
@@ -31,7 +31,7 @@ KEPT: Final = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_L
 KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "MALLOC_")  # not LLAMA_: it names repositories to fetch models from
 
 
-class Running:
+class RunningEngine:
     """One native engine, loaded."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Launcher:
         self._starts = 0
         self._patience = FIRST_LIMIT
 
-    async def start(self) -> Running:
+    async def start(self) -> RunningEngine:
         """Raises EngineFault."""
         options = self._options
         model = options.model or await self._packaged()
@@ -64,7 +64,7 @@ class Launcher:
         self._starts += 1
         key = secrets.token_hex(32)
         socket = f"{options.room}/native-{os.getpid()}-{self._starts}.sock"
-        orders = Orders(model, options.name, options.threads, options.context, options.slots, BATCH, socket, key)
+        orders = NativeOrders(model, options.name, options.threads, options.context, options.slots, BATCH, socket, key)
         self._journal.mark(f"starting the engine with {model}")
         began = asyncio.get_running_loop().time()
         child = await asyncio.create_subprocess_exec(
@@ -88,7 +88,7 @@ class Launcher:
             raise
         # The file is in memory now: the next time it takes about as long, or something is wrong.
         self._patience = max(options.hang_after, 5 * (asyncio.get_running_loop().time() - began))
-        return Running(child, client, digest, min(context, options.context), vocabulary)
+        return RunningEngine(child, client, digest, min(context, options.context), vocabulary)
 
     def watched(self) -> str:
         """The model's file, whose change is worth another start."""
@@ -97,7 +97,7 @@ class Launcher:
         except FileFault:
             return ""
 
-    async def _load(self, child: asyncio.subprocess.Process, orders: Orders) -> None:
+    async def _load(self, child: asyncio.subprocess.Process, orders: NativeOrders) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         log = asyncio.get_running_loop().create_task(self._keep_log(child))
@@ -144,7 +144,7 @@ class Launcher:
 
     async def _fetch(self, what: str) -> str:
         """By `antiphon model fetch`, which shows its progress, and ends when its stdin does. -> the file"""
-        state.write(self._options.state, state.State("fetching", "What the engine needs is being fetched."))
+        state.write(self._options.state, state.EngineState("fetching", "What the engine needs is being fetched."))
         fetch = await asyncio.create_subprocess_exec(
             *(*PYTHON, "antiphon", "model", "fetch", "--only", what, "--report"),
             stdin=asyncio.subprocess.PIPE,

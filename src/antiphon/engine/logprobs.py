@@ -28,7 +28,7 @@ class _Token:
     rivals: list[Document] = field(default_factory=list)
 
 
-class Logprobs:
+class TokenLogprobs:
     """Hears events, gives entries when the text is said. `rivals`: how many other tokens each entry names."""
 
     def __init__(self, native: Asks, rivals: int) -> None:

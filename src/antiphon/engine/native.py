@@ -19,7 +19,7 @@ from antiphon.engine.die_with_parent import die_with_parent
 FAULTY = 3  # exit status after a fault was told
 
 
-class Orders(msgspec.Struct):
+class NativeOrders(msgspec.Struct):
     model: str
     name: str
     threads: int
@@ -32,7 +32,7 @@ class Orders(msgspec.Struct):
 
 def main() -> None:
     die_with_parent()
-    orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=Orders)
+    orders = msgspec.json.decode(sys.stdin.buffer.readline(), type=NativeOrders)
     try:
         # The one import of the foreign library, in the one process that may die of it.
         import xllamacpp  # noqa: PLC0415
@@ -49,7 +49,7 @@ def main() -> None:
     os._exit(0)
 
 
-def _parameters(xllamacpp, orders: Orders):  # type: ignore[no-untyped-def]
+def _parameters(xllamacpp, orders: NativeOrders):  # type: ignore[no-untyped-def]
     """Why each is as it is: docs/adr/0007."""
     parameters = xllamacpp.CommonParams()
     parameters.model.path = orders.model

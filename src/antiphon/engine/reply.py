@@ -17,7 +17,7 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 encode = msgspec.json.Encoder().encode
 
 
-class Reply(Protocol):
+class HostReply(Protocol):
     def chunk(self, chunk: Document) -> None: ...
 
     def finish(self, usage: Document) -> None: ...
@@ -56,7 +56,7 @@ class Whole:
         send(self._exchange, fold(self._chunks, usage))
 
 
-def reply_to(exchange: Exchange, document: Document) -> Reply:
+def reply_to(exchange: Exchange, document: Document) -> HostReply:
     if document.get("stream") is not True:
         return Whole(exchange)
     return Streamed(exchange, usage=bool((document.get("stream_options") or {}).get("include_usage")))

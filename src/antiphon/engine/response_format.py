@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
-from antiphon.engine.schema.compiler_client import Place
+from antiphon.engine.schema.compiler_client import SchemaPlace
 from antiphon.engine.schema.grammar import START, any_object
 from antiphon.engine.schema.lark import rule_of
-from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.narrow import SchemaBounds
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
@@ -15,12 +15,14 @@ SIGN: Final = '"properties"'  # that a text may hold a schema
 
 
 class Reads(Protocol):
-    async def rule(self, schema: Any, place: Place) -> str: ...
+    async def rule(self, schema: Any, place: SchemaPlace) -> str: ...
 
     async def rule_in(self, texts: list[str]) -> str | None: ...
 
 
-async def answer_grammar(document: Document, messages: list[Document], reads: Reads, bounds: Bounds) -> str | None:
+async def answer_grammar(
+    document: Document, messages: list[Document], reads: Reads, bounds: SchemaBounds
+) -> str | None:
     """None: free text. `messages` have their contents as plain strings. Raises RequestError."""
     form = document.get("response_format") or {"type": "text"}
     if form["type"] == "text":
@@ -35,5 +37,5 @@ async def answer_grammar(document: Document, messages: list[Document], reads: Re
             param="response_format",
         )
     wanted = form["json_schema"]
-    place = Place(f"response_format '{wanted['name']}'", "response_format", strict=wanted.get("strict") is True)
+    place = SchemaPlace(f"response_format '{wanted['name']}'", "response_format", strict=wanted.get("strict") is True)
     return START + await reads.rule(wanted.get("schema") or {"type": "object"}, place)

@@ -11,7 +11,7 @@ import msgspec
 Status = Literal["starting", "fetching", "ready", "unavailable"]
 
 
-class State(msgspec.Struct, frozen=True):
+class EngineState(msgspec.Struct, frozen=True):
     status: Status
     reason: str | None = None  # why it is not ready, in one sentence
 
@@ -19,7 +19,7 @@ class State(msgspec.Struct, frozen=True):
         return self.status if self.reason is None else f"{self.status}: {self.reason}"
 
 
-def write(path: str, state: State) -> None:
+def write(path: str, state: EngineState) -> None:
     """Readers see the old state or the new one, never half of one. A state that cannot be kept is none at all."""
     draft = f"{path}.{os.getpid()}"
     try:
@@ -32,9 +32,9 @@ def write(path: str, state: State) -> None:
                 os.unlink(stale)
 
 
-def read(path: str) -> State:
+def read(path: str) -> EngineState:
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(), type=State)
+            return msgspec.json.decode(file.read(), type=EngineState)
     except (OSError, msgspec.MsgspecError):
-        return State("starting")
+        return EngineState("starting")

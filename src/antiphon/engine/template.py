@@ -26,7 +26,7 @@ class Asks(Protocol):
     async def ask(self, path: str, question: Document) -> Document: ...
 
 
-class Template:
+class ChatTemplate:
     """One per run of the model: the marks are random, so that no message can hold one."""
 
     def __init__(self, context: int) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 from antiphon.engine import state
 from antiphon.engine.diagnosis import EngineFault
-from antiphon.engine.launcher import Launcher, Running
+from antiphon.engine.launcher import Launcher, RunningEngine
 from antiphon.engine.options import EngineOptions
 from antiphon.engine.slot_queue import SlotQueue
 
@@ -25,7 +25,7 @@ class Watchdog:
     def __init__(
         self, options: EngineOptions, slots: SlotQueue, launcher: Launcher, say: Callable[[str], None]
     ) -> None:
-        self.running: Running | None = None
+        self.running: RunningEngine | None = None
         self.settled = asyncio.Event()  # it was ready once, or could not be had
         self._options = options
         self._slots = slots
@@ -33,7 +33,7 @@ class Watchdog:
         self._say = say
         self._deaths = 0  # in a row, of engines that were ready
         self._misses = 0  # in a row, starts that failed
-        self._child: Running | None = None
+        self._child: RunningEngine | None = None
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -59,24 +59,24 @@ class Watchdog:
 
     # What others are told
 
-    def _tell(self, found: state.State) -> None:
+    def _tell(self, found: state.EngineState) -> None:
         state.write(self._options.state, found)
 
-    def _ready(self, running: Running) -> None:
+    def _ready(self, running: RunningEngine) -> None:
         if self.settled.is_set():
             self._say("antiphon: the embedded engine is ready again")
         if running.context < self._options.context and not self.settled.is_set():
             self._say(f"antiphon: the model was made for {running.context} tokens: [engine] context is taken as that")
         self.running = self._child = running
         self._misses = 0
-        self._tell(state.State("ready"))
+        self._tell(state.EngineState("ready"))
         self._slots.open()
         self.settled.set()
 
     def _down(self, reason: str) -> None:
         self.running = None
         self._slots.close(reason)
-        self._tell(state.State("starting", reason))
+        self._tell(state.EngineState("starting", reason))
 
     async def _failed(self, fault: EngineFault) -> None:
         """An engine that ran before is tried a few times more, while the queue waits; then all are told why."""
@@ -85,9 +85,9 @@ class Watchdog:
             await asyncio.sleep(PAUSES[self._misses - 1])
             return
         reason = str(fault)
-        if state.read(self._options.state) != state.State("unavailable", reason):
+        if state.read(self._options.state) != state.EngineState("unavailable", reason):
             self._say(f"antiphon: no embedded engine: {reason}")
-        self._tell(state.State("unavailable", reason))
+        self._tell(state.EngineState("unavailable", reason))
         self._slots.fail(reason)
         self.settled.set()
         before = _stamp(self._launcher.watched())
@@ -98,7 +98,7 @@ class Watchdog:
 
     # Watching
 
-    async def _watch(self, running: Running) -> str:
+    async def _watch(self, running: RunningEngine) -> str:
         """Returns when the child is gone: how it went."""
         loop = asyncio.get_running_loop()
         ended = asyncio.ensure_future(running.child.wait())
@@ -114,7 +114,7 @@ class Watchdog:
                     hangs = True
                     running.kill()
                 if ticks % REWRITE == 0:
-                    self._tell(state.State("ready"))
+                    self._tell(state.EngineState("ready"))
         finally:
             ended.cancel()
         if hangs:

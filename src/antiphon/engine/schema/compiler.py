@@ -23,7 +23,7 @@ from antiphon.engine.schema.grammar import Grammars, SchemaFault
 from antiphon.engine.schema.in_prompt import schema_in
 from antiphon.engine.schema.lark import text_of
 from antiphon.engine.schema.matching import Matching
-from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.narrow import SchemaBounds
 from antiphon.engine.schema.vocabulary import read_vocabulary
 
 MOST_MEMORY: Final = 1 << 30  # bytes above what it starts with
@@ -32,9 +32,9 @@ MOST_SECONDS: Final = 2.0  # for one job
 LENGTH: Final = struct.Struct(">I")
 
 
-class Orders(msgspec.Struct):
+class CompilerOrders(msgspec.Struct):
     model: str  # its file
-    bounds: Bounds
+    bounds: SchemaBounds
 
 
 class RuleJob(msgspec.Struct, tag="rule"):
@@ -57,7 +57,7 @@ class CheckJob(msgspec.Struct, tag="check"):
 Job = RuleJob | FindJob | CheckJob
 
 
-class Answer(msgspec.Struct, frozen=True):
+class CompilerAnswer(msgspec.Struct, frozen=True):
     rule: str | None = None
     found: str | None = None  # a schema, as JSON
     fault: str | None = None
@@ -68,7 +68,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 def main() -> None:
     die_with_parent()
-    orders = msgspec.json.decode(sys.argv[1], type=Orders)
+    orders = msgspec.json.decode(sys.argv[1], type=CompilerOrders)
     grammars = Grammars(orders.bounds, Matching(read_vocabulary(orders.model)))
     bound_memory()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
@@ -84,7 +84,7 @@ def main() -> None:
 def work(grammars: Grammars, given: socket.socket) -> None:
     die_with_parent()
     with given.makefile("rb") as jobs, given.makefile("wb") as answers:
-        write_frame(answers, Answer(pid=os.getpid()))
+        write_frame(answers, CompilerAnswer(pid=os.getpid()))
         while (frame := read_frame(jobs)) is not None:
             signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)  # its signal ends the process, whatever that is doing
             told = answer(grammars, msgspec.json.decode(frame, type=Job))
@@ -92,23 +92,23 @@ def work(grammars: Grammars, given: socket.socket) -> None:
             write_frame(answers, msgspec.structs.replace(told, is_last=memory(1) > MOST_KEPT))
 
 
-def answer(grammars: Grammars, job: Job) -> Answer:
+def answer(grammars: Grammars, job: Job) -> CompilerAnswer:
     if isinstance(job, CheckJob):
-        return Answer(fits=grammars.accepts(job.grammar, job.text))
+        return CompilerAnswer(fits=grammars.accepts(job.grammar, job.text))
     if isinstance(job, FindJob):
         return find(job.texts)
     try:
-        return Answer(rule=grammars.rule(job.schema, strict=job.strict, is_object=job.is_object))
+        return CompilerAnswer(rule=grammars.rule(job.schema, strict=job.strict, is_object=job.is_object))
     except SchemaFault as fault:
-        return Answer(fault=str(fault))
+        return CompilerAnswer(fault=str(fault))
 
 
-def find(texts: list[str]) -> Answer:
+def find(texts: list[str]) -> CompilerAnswer:
     try:
         schema = schema_in(texts)
-        return Answer(found=None if schema is None else text_of(schema))
+        return CompilerAnswer(found=None if schema is None else text_of(schema))
     except (ValueError, OverflowError, RecursionError):
-        return Answer()  # Python's JSON holds more than ours: half of a character, numbers of any length
+        return CompilerAnswer()  # Python's JSON holds more than ours: half of a character, numbers of any length
 
 
 def bound_memory() -> None:
@@ -139,7 +139,7 @@ def read_frame(file: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def write_frame(file: BinaryIO, value: Answer) -> None:
+def write_frame(file: BinaryIO, value: CompilerAnswer) -> None:
     body = msgspec.json.encode(value)
     file.write(LENGTH.pack(len(body)) + body)
     file.flush()

@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.engine.schema.compiler import Answer, CheckJob, FindJob, Job, RuleJob
+from antiphon.engine.schema.compiler import CheckJob, CompilerAnswer, FindJob, Job, RuleJob
 from antiphon.engine.schema.compiler_pool import CompilerCopy, CompilerPool
 from antiphon.engine.schema.limits import MOST_BYTES
 from antiphon.engine.schema.matching import TOO_COMPLEX
-from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.narrow import SchemaBounds
 from antiphon.engine.schema.rewrite import bare
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 
@@ -31,11 +31,11 @@ MOST_ASIDE: Final = 2  # at a time: each may take a core and a gigabyte
 MOST_SECONDS_IN_ALL: Final = 6.0  # for the schemas of one request
 MOST_ASKING: Final = 16  # schemas at a time: the last one waits 8 s, where each takes all that it may
 REFUSED_FOR: Final = 300.0  # seconds: it may have been the machine, not the schema
-OVERRUN: Final = Answer(fault=TOO_COMPLEX)
+OVERRUN: Final = CompilerAnswer(fault=TOO_COMPLEX)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SchemaPlace:
     """Where a schema stands, for the refusal."""
 
     what: str  # "response_format 'name'", "function 'name'"
@@ -59,18 +59,18 @@ class Work:
 
 
 class Compiler:
-    def __init__(self, model: Callable[[], str], bounds: Bounds, environ: Mapping[str, str]) -> None:
+    def __init__(self, model: Callable[[], str], bounds: SchemaBounds, environ: Mapping[str, str]) -> None:
         """`model`: its file, which may not be there yet."""
         self._copies = CompilerPool(model, bounds, environ)
         self._copy: CompilerCopy | None = None  # that waits for the next job
         self._turn = asyncio.Lock()
         self._aside = 0  # how many have moved there
-        self._works: dict[bytes, tuple[Work, asyncio.Task[Answer]]] = {}
+        self._works: dict[bytes, tuple[Work, asyncio.Task[CompilerAnswer]]] = {}
         self._known = CompileCache()
 
-    def reading(self) -> Reading:
+    def reading(self) -> SchemaReading:
         """For one request."""
-        return Reading(self)
+        return SchemaReading(self)
 
     async def check(self, grammar: str, text: str) -> None:
         """The last look at what was generated. Raises AntiphonError where the engine did not keep to the grammar."""
@@ -80,7 +80,7 @@ class Compiler:
                 "The embedded engine did not keep to the format that was asked for.", code="engine_error"
             )
 
-    async def ask(self, job: Job) -> tuple[Answer, float]:
+    async def ask(self, job: Job) -> tuple[CompilerAnswer, float]:
         """-> the answer, and the seconds that it took"""
         frame = msgspec.json.encode(job)
         key = hashlib.sha256(frame).digest()
@@ -104,7 +104,7 @@ class Compiler:
             self._copy = None
         await self._copies.close()
 
-    def _begin(self, key: bytes, work: Work) -> tuple[Work, asyncio.Task[Answer]]:
+    def _begin(self, key: bytes, work: Work) -> tuple[Work, asyncio.Task[CompilerAnswer]]:
         if len(self._works) >= MOST_ASKING and not work.is_check:
             raise OverloadError(
                 "The embedded engine is busy: too many schemas wait to be read. Please try again in a few seconds.",
@@ -118,7 +118,7 @@ class Compiler:
         self._works[key] = work, task
         return work, task
 
-    async def _do(self, key: bytes, work: Work) -> Answer:
+    async def _do(self, key: bytes, work: Work) -> CompilerAnswer:
         try:
             answer = await self._in_turn(work)
         finally:
@@ -129,7 +129,7 @@ class Compiler:
             self._known.keep(key, answer, REFUSED_FOR if answer is OVERRUN else math.inf)
         return answer
 
-    async def _in_turn(self, work: Work) -> Answer | None:
+    async def _in_turn(self, work: Work) -> CompilerAnswer | None:
         """None: it was not tried to its end."""
         async with self._turn:
             if not work.askers:
@@ -155,7 +155,7 @@ class Compiler:
             self._aside -= 1
             copy.end()
 
-    def _keep(self, copy: CompilerCopy, answer: Answer | None) -> Answer:
+    def _keep(self, copy: CompilerCopy, answer: CompilerAnswer | None) -> CompilerAnswer:
         if answer is None or answer.is_last:
             copy.end()
         else:
@@ -163,14 +163,14 @@ class Compiler:
         return answer or OVERRUN
 
 
-class Reading:
+class SchemaReading:
     """The schemas of one request, and how long they may take together."""
 
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
         self._left = MOST_SECONDS_IN_ALL
 
-    async def rule(self, schema: Any, place: Place) -> str:
+    async def rule(self, schema: Any, place: SchemaPlace) -> str:
         """The right side of a grammar rule. Raises RequestError."""
         if len(msgspec.json.encode(schema)) > MOST_BYTES:
             raise place.refusal(f"schema is too large. Expected at most {MOST_BYTES} bytes.")
@@ -187,7 +187,7 @@ class Reading:
         schema = bare(msgspec.json.decode(found))
         return (await self._ask(RuleJob(schema, strict=False, is_object=True))).rule
 
-    async def _ask(self, job: Job) -> Answer:
+    async def _ask(self, job: Job) -> CompilerAnswer:
         if self._left <= 0:
             return OVERRUN
         answer, spent = await self._compiler.ask(job)
@@ -205,10 +205,10 @@ class CompileCache:
     """Answers by the digests of their jobs; those asked for longest ago are forgotten first."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[bytes, tuple[Answer, float]] = OrderedDict()
+        self._answers: OrderedDict[bytes, tuple[CompilerAnswer, float]] = OrderedDict()
         self._size = 0
 
-    def find(self, key: bytes) -> Answer | None:
+    def find(self, key: bytes) -> CompilerAnswer | None:
         if key not in self._answers:
             return None
         answer, until = self._answers[key]
@@ -218,7 +218,7 @@ class CompileCache:
         self._answers.move_to_end(key)
         return answer
 
-    def keep(self, key: bytes, answer: Answer, seconds: float = math.inf) -> None:
+    def keep(self, key: bytes, answer: CompilerAnswer, seconds: float = math.inf) -> None:
         if key in self._answers or size(answer) > MOST_REMEMBERED:
             return
         self._answers[key] = answer, time.monotonic() + seconds
@@ -231,5 +231,5 @@ class CompileCache:
         self._size -= size(answer)
 
 
-def size(answer: Answer) -> int:
+def size(answer: CompilerAnswer) -> int:
     return OVERHEAD + sum(len(part or "") for part in (answer.rule, answer.found, answer.fault))

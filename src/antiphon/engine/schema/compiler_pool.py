@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from antiphon.engine.launcher import KEPT, KEPT_KINDS, PYTHON, kill
-from antiphon.engine.schema.compiler import LENGTH, Answer, Orders
-from antiphon.engine.schema.narrow import Bounds
+from antiphon.engine.schema.compiler import LENGTH, CompilerAnswer, CompilerOrders
+from antiphon.engine.schema.narrow import SchemaBounds
 from antiphon.errors import AntiphonError
 
 START_LIMIT: Final = 30.0  # seconds
@@ -39,7 +39,7 @@ class CompilerCopy:
         self._pid = answer.pid if answer else 0
         return answer is not None
 
-    async def ask(self, frame: bytes) -> Answer | None:
+    async def ask(self, frame: bytes) -> CompilerAnswer | None:
         """None: it died of it."""
         try:
             self._writer.write(LENGTH.pack(len(frame)) + frame)
@@ -62,16 +62,16 @@ class CompilerCopy:
                 pass
         self._writer.close()
 
-    async def _answer(self) -> Answer | None:
+    async def _answer(self) -> CompilerAnswer | None:
         try:
             (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
-            return msgspec.json.decode(await self._reader.readexactly(length), type=Answer)
+            return msgspec.json.decode(await self._reader.readexactly(length), type=CompilerAnswer)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 
 
 class CompilerPool:
-    def __init__(self, model: Callable[[], str], bounds: Bounds, environ: Mapping[str, str]) -> None:
+    def __init__(self, model: Callable[[], str], bounds: SchemaBounds, environ: Mapping[str, str]) -> None:
         """`model`: its file, which may not be there yet."""
         self._model = model
         self._bounds = bounds
@@ -114,7 +114,7 @@ class CompilerPool:
                 *(
                     *PYTHON,
                     "antiphon.engine.schema.compiler",
-                    msgspec.json.encode(Orders(self._model(), self._bounds)).decode(),
+                    msgspec.json.encode(CompilerOrders(self._model(), self._bounds)).decode(),
                 ),
                 stdin=theirs.fileno(),
                 stdout=asyncio.subprocess.DEVNULL,

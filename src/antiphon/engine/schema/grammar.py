@@ -14,7 +14,7 @@ from antiphon.engine.schema.errors import is_malformed, worded
 from antiphon.engine.schema.lark import json_rule, rule_of
 from antiphon.engine.schema.limits import size_fault
 from antiphon.engine.schema.matching import Matching
-from antiphon.engine.schema.narrow import NAME, SMALL, Bounds, Schema, Wide, loosely, narrow
+from antiphon.engine.schema.narrow import NAME, SMALL, Schema, SchemaBounds, Wide, loosely, narrow
 from antiphon.engine.schema.rewrite import closed, fault_of, mixes_patterns, readable
 
 HEAD: Final = "%llguidance {}\n"
@@ -29,7 +29,7 @@ class SchemaFault(Exception):
 
 
 class Grammars:
-    def __init__(self, bounds: Bounds = SMALL, matching: Matching | None = None) -> None:
+    def __init__(self, bounds: SchemaBounds = SMALL, matching: Matching | None = None) -> None:
         self._bounds = bounds
         self._matching = matching or Matching()
 
@@ -80,7 +80,7 @@ class Grammars:
         return None if fault else rule
 
 
-def any_object(bounds: Bounds) -> Schema:
+def any_object(bounds: SchemaBounds) -> Schema:
     items = {"type": "array", "items": bounds.scalar, "minItems": 0, "maxItems": bounds.items}
     return {
         "type": "object",

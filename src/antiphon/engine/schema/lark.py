@@ -26,7 +26,7 @@ def json_rule(schema: Schema) -> str:
 def rule_of(schema: Schema) -> str:
     if not holds_number(schema):
         return json_rule(schema)
-    spelling = Spelling()
+    spelling = GrammarWriter()
     return "\n".join((spelling.name(schema), *spelling.lines))
 
 
@@ -50,7 +50,7 @@ def text_of(schema: Any) -> str:
     return msgspec.json.encode(schema).decode()
 
 
-class Spelling:
+class GrammarWriter:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._known: dict[str, str] = {}

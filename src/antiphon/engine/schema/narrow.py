@@ -50,7 +50,7 @@ FORMS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SchemaBounds:
     """Where the schema sets none."""
 
     text: int  # characters
@@ -74,11 +74,13 @@ class Bounds:
         return {"anyOf": [self.free_text, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]}
 
 
-SMALL: Final = Bounds(text=240, items=5, keys=6, descent=2, beginning=BEGINNING)  # for a model of 135M parameters
-LARGE: Final = Bounds(text=4000, items=100, keys=40, descent=6, beginning=None)  # for one that knows when it is done
+SMALL: Final = SchemaBounds(text=240, items=5, keys=6, descent=2, beginning=BEGINNING)  # for a model of 135M parameters
+LARGE: Final = SchemaBounds(
+    text=4000, items=100, keys=40, descent=6, beginning=None
+)  # for one that knows when it is done
 
 
-def narrow(schema: Schema, bounds: Bounds, *, is_sound: bool = True) -> Schema:
+def narrow(schema: Schema, bounds: SchemaBounds, *, is_sound: bool = True) -> Schema:
     """`is_sound`: LLGuidance takes the schema, and so has seen that the branches of each `oneOf` exclude each other."""
     try:
         narrowed = Narrowing(schema, bounds, is_sound).value(schema, ())
@@ -90,7 +92,7 @@ def narrow(schema: Schema, bounds: Bounds, *, is_sound: bool = True) -> Schema:
 
 
 class Narrowing:
-    def __init__(self, root: Schema, bounds: Bounds, is_sound: bool) -> None:
+    def __init__(self, root: Schema, bounds: SchemaBounds, is_sound: bool) -> None:
         self.root = root
         self.bounds = bounds
         self.is_sound = is_sound
@@ -234,7 +236,7 @@ class Narrowing:
         return narrowed if narrowed["minItems"] <= narrowed["maxItems"] else None
 
 
-def text(schema: Schema, bounds: Bounds) -> Schema:
+def text(schema: Schema, bounds: SchemaBounds) -> Schema:
     own: Schema = {"type": "string"} | {key: value for key, value in schema.items() if key in KEYWORDS["string"]}
     if len(own) == 1:
         return bounds.free_text
@@ -349,14 +351,14 @@ CLOSER: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 OPEN = frozenset({"additionalProperties", "patternProperties", "minProperties"})
 
 
-def loosely(schema: Any, bounds: Bounds) -> Any:
+def loosely(schema: Any, bounds: SchemaBounds) -> Any:
     """As it is where schemas are joined: what one of them leaves open another may need."""
     if any("allOf" in inner or ("$ref" in inner and len(inner) > 1) for inner in within(schema) if inner is not schema):
         return schema
     return loose(schema, bounds)
 
 
-def loose(schema: Any, bounds: Bounds) -> Any:
+def loose(schema: Any, bounds: SchemaBounds) -> Any:
     if type(schema) is not dict or schema.keys() & (JOINING - {"$ref"}):
         return schema
     made = mapped(schema, partial(loose, bounds=bounds))

@@ -30,7 +30,7 @@ class CallBegins:
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class CallFragment:
     index: int
     text: str  # joined in order: the arguments, or a custom tool's input
 
@@ -41,7 +41,7 @@ class CallEnds:
     written: str  # the whole call
 
 
-CallEvent = CallBegins | Fragment | CallEnds
+CallEvent = CallBegins | CallFragment | CallEnds
 
 
 class CallReader:
@@ -63,7 +63,7 @@ class CallReader:
         self._is_likely = is_likely  # may this be meant as a further call?
         self._ended: list[str] = []  # calls, as they were written
         self._braces = Braces()
-        self._spelling = Spelling()
+        self._spelling = CallSpelling()
         self._open = ""  # the call that is being written
         self._sent = 0  # characters of it that were told
 
@@ -94,7 +94,7 @@ class CallReader:
         self._sent = len(self._open)
         said = self._spelling.feed(new) if self._custom else new
         if said:
-            yield Fragment(index, said)
+            yield CallFragment(index, said)
 
     def _end(self) -> Iterator[CallEvent]:
         check(self._open)
@@ -105,7 +105,7 @@ class CallReader:
         yield CallEnds(len(self._ended), self._open)
         self._ended.append(self._open)
         self.over = len(self._ended) == self._most
-        self._open, self._sent, self._spelling = "", 0, Spelling()
+        self._open, self._sent, self._spelling = "", 0, CallSpelling()
 
 
 class Braces:
@@ -132,7 +132,7 @@ class Braces:
         return False
 
 
-class Spelling:
+class CallSpelling:
     """The text in `{"input": "…"}`."""
 
     def __init__(self) -> None:

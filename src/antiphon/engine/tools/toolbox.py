@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.engine.response_format import Reads
-from antiphon.engine.schema.compiler_client import Place
+from antiphon.engine.schema.compiler_client import SchemaPlace
 from antiphon.engine.schema.grammar import HEAD, NO_OBJECT
 from antiphon.engine.tools.calls import MOST_CALLS, CallReader
 from antiphon.engine.tools.choice import Heard, Probe, parts, shortlist, spoken
@@ -201,7 +201,7 @@ async def read_function(function: Document, param: str, reads: Reads) -> Tool:
     # A function's object without properties takes no arguments; anywhere else it would be open.
     schema = parameters if ARGUMENTS & parameters.keys() else NO_ARGUMENTS
     param = f"{param}.parameters"
-    place = Place(f"function '{name}'", param, "invalid_function_parameters", strict=is_strict, is_object=True)
+    place = SchemaPlace(f"function '{name}'", param, "invalid_function_parameters", strict=is_strict, is_object=True)
     if parameters.get("type", "object") != "object":
         raise place.refusal(NO_OBJECT)
     rule = await reads.rule(schema, place)
@@ -219,4 +219,4 @@ async def read_custom(custom: Document, param: str, reads: Reads) -> Tool:
         )
     name = custom["name"]
     line = tool_line(name, custom.get("description") or "", INPUT)
-    return Tool(name, True, line, await reads.rule(INPUT, Place(f"custom tool '{name}'", param)))
+    return Tool(name, True, line, await reads.rule(INPUT, SchemaPlace(f"custom tool '{name}'", param)))
