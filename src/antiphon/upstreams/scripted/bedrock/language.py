@@ -1,0 +1,88 @@
+"""Bedrock's runtime: its paths and errors."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+from antiphon.upstreams.scripted.bedrock.answer import spell_answer, spell_events
+from antiphon.upstreams.scripted.bedrock.frames import event_bytes, exception_frame, spoil
+from antiphon.upstreams.scripted.bedrock.request import read_request
+from antiphon.upstreams.scripted.bedrock.signature import check_credential
+from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError
+from antiphon.upstreams.scripted.received import Received
+from antiphon.upstreams.scripted.script import Script, json_answer
+
+Document = dict[str, Any]
+
+TURN = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
+KINDS = {
+    400: "ValidationException",
+    403: "AccessDeniedException",
+    404: "ResourceNotFoundException",
+    408: "ModelTimeoutException",
+    424: "ModelErrorException",
+    429: "ThrottlingException",
+    500: "InternalServerException",
+    503: "ServiceUnavailableException",
+}
+UNKNOWN = "UnknownOperationException"
+OVERLOADED = "The system encountered an unexpected error during processing. Try your request again."
+STREAM = "application/vnd.amazon.eventstream"
+NAMESPACE = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
+
+
+class Bedrock:
+    base = ""
+
+    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+        """The list of models is at another host."""
+        if TURN.fullmatch(request.path) is None:
+            raise RefusedError(404, "", UNKNOWN)
+        if request.method != "POST":
+            raise RefusedError(405, "", UNKNOWN)
+        check_credential(request, credential, time.time())
+        return None
+
+    def read(self, request: Received) -> Document:
+        turn = TURN.fullmatch(request.path)
+        assert turn is not None
+        document = read_request(request.body, unquote(turn[1]))
+        return {**document, "stream": turn[2] == "converse-stream"}
+
+    def whole(self, answer: Answer) -> Document:
+        return spell_answer(answer)
+
+    def events(self, answer: Answer) -> list[Event]:
+        return spell_events(answer)
+
+    def headers(self, answer: Answer) -> Mapping[str, str]:
+        return {"content-type": STREAM if answer.stream else "application/json", **_identity()}
+
+    def refuse(self, refused: RefusedError) -> Script:
+        usual = "InternalServerException" if refused.status >= 500 else "ValidationException"
+        kind = refused.kind or KINDS.get(refused.status, usual)
+        later = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
+        headers = {**_identity(), "x-amzn-errortype": kind + NAMESPACE, **later}
+        body = {} if kind == UNKNOWN else {"message": refused.message or "The request could not be read."}
+        return json_answer(body, refused.status, headers)
+
+    def failure(self) -> Document:
+        return {"__type": "ServiceUnavailableException", "message": OVERLOADED}
+
+    def failure_event(self) -> bytes:
+        return exception_frame("serviceUnavailableException", OVERLOADED)
+
+    def garbage(self) -> bytes:
+        return event_bytes("contentBlockDelta", b'{"contentBlockIndex": 0, "del')
+
+    def bad_frame(self, answer: Answer) -> bytes:
+        return spoil(event_bytes("contentBlockDelta", b'{"contentBlockIndex":0,"delta":{"text":"x"}}'))
+
+
+def _identity() -> dict[str, str]:
+    return {"x-amzn-requestid": str(uuid4())}
