@@ -115,7 +115,7 @@ def check_signatures(contents: list[Document], *, required: bool) -> None:
         for part in content["parts"]:
             position += 1
             call = part.get("functionCall")
-            signature = part.get("thoughtSignature", part.get("thought_signature"))
+            signature = part.get("thoughtSignature")
             if call is not None:
                 if is_first and required and index > turn and not signature:
                     message = MISSING.format(name=f"default_api:{call.get('name')}", position=position)

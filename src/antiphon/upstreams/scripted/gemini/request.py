@@ -33,6 +33,9 @@ BAD_NAME = (
     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), "
     "underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
 )
+NAMED_BY_USERS = frozenset(
+    {"args", "response", "parameters", "parametersJsonSchema", "responseSchema", "responseJsonSchema", "labels"}
+)
 MOST_CANDIDATES = 8
 MOST_STOPS = 5
 
@@ -63,19 +66,31 @@ def read_body(data: bytes) -> Document:
         raise RefusedError(400, "Invalid JSON payload received. Expected a value.") from None
     if not isinstance(document, dict):
         raise RefusedError(400, "Invalid JSON payload received. Root element must be a message.")
-    return {camel(name): value for name, value in document.items()}
+    normal = spell_names(document)
+    assert isinstance(normal, dict)
+    return normal
+
+
+def spell_names(value: object) -> object:
+    """Google takes `function_call` for `functionCall`: here they are spelled in one way. Not within what users name."""
+    if isinstance(value, list):
+        return [spell_names(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    spelled = {camel(name): item for name, item in value.items()}
+    return {name: item if name in NAMED_BY_USERS else spell_names(item) for name, item in spelled.items()}
 
 
 def camel(name: str) -> str:
     first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def check_names(value: object, known: frozenset[str], at: str) -> None:
     if not isinstance(value, dict):
         raise RefusedError(400, f"Invalid value{at}.")
     for name in value:
-        if camel(name) not in known:
+        if name not in known:
             raise RefusedError(
                 400,
                 f'Invalid JSON payload received. Unknown name "{name[:80]}"{at}: Cannot find field.',
