@@ -62,6 +62,16 @@ class Client:
     async def send(
         self, path: str, body: object, method: str = "POST", headers: Mapping[str, str] | None = None
     ) -> Answered:
+        reader, writer = await self.open(path, body, method, headers)
+        async with asyncio.timeout(SECONDS):
+            answer = await reader.read()
+        writer.close()
+        return read_answer(answer)
+
+    async def open(
+        self, path: str, body: object, method: str = "POST", headers: Mapping[str, str] | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Sends a request and leaves the reading of its answer."""
         port = int(self.upstream.url.split(":")[2].split("/")[0])
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         lines = {"host": "scripted", **(self.shown if headers is None else headers)}
@@ -69,10 +79,13 @@ class Client:
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + data)
-        async with asyncio.timeout(SECONDS):
-            answer = await reader.read()
-        writer.close()
-        return read_answer(answer)
+        return reader, writer
+
+    @property
+    def base(self) -> str:
+        """The path of the base URL."""
+        base = self.upstream.url.partition("://")[2].partition("/")[2]
+        return f"/{base}" if base else ""
 
     def encode(self, document: Document, facts: ModelFacts | None = None) -> Encoded:
         return PROTOCOLS[self.speaks].encode(document, document["model"], facts or ModelFacts(), None, strict=False)
@@ -80,9 +93,7 @@ class Client:
     async def post(self, document: Document, facts: ModelFacts | None = None) -> Answered:
         """A Chat Completions request, as the gateway says it in this language."""
         encoded = self.encode(document, facts)
-        base = self.upstream.url.partition("://")[2].partition("/")[2]
-        path = (f"/{base}" if base else "") + encoded.path
-        return await self.send(path, encoded.body, headers={**self.shown, **dict(encoded.headers)})
+        return await self.send(self.base + encoded.path, encoded.body, headers={**self.shown, **dict(encoded.headers)})
 
     async def ask(self, document: Document, facts: ModelFacts | None = None) -> Document:
         """The answer, as the gateway reads it: the message of its one choice, with `finish` and `usage`."""

@@ -126,7 +126,7 @@ def take_result(message: Document, waiting: list[str], index: int) -> None:
 
 def say(message: Document, index: int) -> Document:
     content = message.get("content")
-    if not content and not message.get("tool_calls"):
+    if not content and not message.get("tool_calls") and message["role"] != "tool":
         raise RefusedError(
             400, f"invalid request: messages[{index}]: message must have non-empty content or tool calls"
         )

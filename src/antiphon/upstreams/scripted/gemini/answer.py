@@ -35,20 +35,18 @@ def spell_documents(answer: Answer) -> list[Event]:
         return frame(answer, [], [{**blocked(), **envelope(answer)}])
     if answer.shape is Shape.EMPTY:
         return frame(answer, [], [{"candidates": None, **envelope(answer)}])
-    shows = shows_thoughts(answer)
+    shows, top = shows_thoughts(answer), envelope(answer)
     spoken: list[Document] = []
     last: list[Document] = []
     for index, reply in enumerate(answer.replies):
-        texts = [*(thoughts(text)[0] for text in grouped(reply.reasoning if shows else ""))]
-        texts += (said(text)[0] for text in grouped(reply.text))
         calls = call_parts(reply)
-        if calls:
-            texts.append({})
-        for part in texts:
-            content = {"parts": [part] if part else calls, "role": "model"}
-            spoken.append({"candidates": [{"content": content, "index": index}], **envelope(answer)})
+        steps = [thoughts(text) for text in grouped(reply.reasoning if shows else "")]
+        steps += (said(text) for text in grouped(reply.text))
+        for parts in [*steps, calls] if calls else steps:
+            content = {"parts": parts, "role": "model"}
+            spoken.append({"candidates": [{"content": content, "index": index}], **top})
         ending = [{"text": ""}] if calls else ending_parts(reply) or [{"text": ""}]
-        last.append({"candidates": [candidate(index, ending, reply)], **envelope(answer)})
+        last.append({"candidates": [candidate(index, ending, reply)], **top})
     return frame(answer, spoken, last)
 
 
