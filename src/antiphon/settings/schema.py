@@ -16,6 +16,7 @@ from antiphon.settings.kinds import (
     PATTERN,
     PROTOCOL,
     SECRET,
+    SPEAKS,
     STORE,
     SWITCH,
     TARGET_MODEL,
@@ -123,6 +124,7 @@ UPSTREAM = Table(
     {
         "name": NAME,
         "protocol": PROTOCOL,
+        "speaks": SPEAKS,
         "url": URL,
         "credential": SECRET,
         "timeout": TIMEOUT,
