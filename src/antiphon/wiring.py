@@ -42,14 +42,13 @@ from antiphon.settings.policies import policies
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
-from antiphon.upstreams.scripted import Credential, ScriptedUpstream
+from antiphon.upstreams.scripted import ScriptedUpstream
 from antiphon.wiring_evaluators import build_panel
 
 # A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
 # 30 ms and .8 MB each time.
 Trust = Callable[[str | None], ssl.SSLContext]
 BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
-NO_KEY = Secret("sk-none-is-needed")  # shown to the scripted upstream, where none is set
 OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
 
 
@@ -102,7 +101,7 @@ async def build(
             continue
         url = upstream.url
         if url is None:
-            scripted[upstream.name], upstream = _scripted(upstream)
+            scripted[upstream.name] = ScriptedUpstream()
             url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
         upstreams[upstream.name] = _upstream(upstream, url, log, trust)
     counter = TokenCounter()
@@ -175,15 +174,6 @@ def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
     if tls is None:
         return None
     return server_context(tls.cert, tls.key, tls.client_ca, required=tls.client_auth != "optional")
-
-
-def _scripted(upstream: UpstreamSettings) -> tuple[ScriptedUpstream, UpstreamSettings]:
-    """The fake, and how it is reached: as any upstream of the vendor whose protocol it speaks. It needs no key."""
-    if upstream.speaks == "openai":
-        return ScriptedUpstream(), upstream
-    shown = upstream.credential or NO_KEY
-    fake = ScriptedUpstream(speaks=upstream.speaks, credential=Credential(key=shown.reveal()))
-    return fake, replace(upstream, protocol=upstream.speaks, credential=shown)
 
 
 def _judge(

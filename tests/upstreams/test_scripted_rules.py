@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from antiphon.protocols.sigv4 import Signer
-from antiphon.upstreams.scripted import Credential
-from tests.upstreams.languages import FOREIGN, KEY, SHOWN, speaking
+from antiphon.upstreams.scripted import Credential, ScriptedUpstream
+from tests.upstreams.languages import FOREIGN, KEY, SHOWN, Client, speaking
 
 Document = dict[str, Any]
 
@@ -220,7 +220,17 @@ async def test_a_credential_must_be_shown(vendor: str, status: int) -> None:
     headers = {name: value for name, value in SHOWN[vendor].items() if KEY not in value}
     async with speaking(vendor, credential=Credential()) as client:
         assert (await client.send(PATHS[vendor], BODIES[vendor], headers=headers)).status == status
-        assert (await client.send(PATHS[vendor], BODIES[vendor])).status == 200  # any will do, where none is set
+        assert (await client.send(PATHS[vendor], BODIES[vendor])).status == 200  # any will do, where none is named
+
+
+@pytest.mark.parametrize("vendor", FOREIGN)
+async def test_no_credential_is_needed_unless_told(vendor: str) -> None:
+    upstream = ScriptedUpstream(speaks=vendor)
+    await upstream.start()
+    headers = {name: value for name, value in SHOWN[vendor].items() if KEY not in value}
+    answered = await Client(vendor, upstream).send(PATHS[vendor], BODIES[vendor], headers=headers)
+    await upstream.stop()
+    assert answered.status == 200
 
 
 @pytest.mark.parametrize(("vendor", "status"), [("anthropic", 401), ("bedrock", 403), ("cohere", 401), ("gemini", 400)])

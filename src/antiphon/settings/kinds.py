@@ -21,7 +21,6 @@ LONGEST_NAME = 256
 MOST_SUGGESTIONS = 100  # of one kind: a file of thousands of faults is still refused quickly
 DEAREST = 1_000_000  # dollars for a million tokens
 LONGEST_WAIT = 31_536_000  # a year, in seconds: no timer of ours overflows
-SPOKEN = ("openai", "anthropic", "bedrock", "cohere", "gemini")  # by the scripted upstream
 TYPES: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
     (int, "an integer"),
@@ -199,15 +198,6 @@ def _read_store(value: object, site: Site) -> Secret:
     return Secret(_read_name(text if found is None else found, site))
 
 
-def _read_speaks(value: object, site: Site) -> str:
-    """Of the protocols that it can speak, those that the gateway speaks too."""
-    text = need_text(value)
-    known = [word for word in SPOKEN if word in site.protocols]
-    if text not in known:
-        raise Wrong(f"must be one of {', '.join(known)}, not {quoted(text)}{suggest(text, known)}")
-    return text
-
-
 def _read_protocol(value: object, site: Site) -> str:
     text = need_text(value)
     if text in site.protocols:
@@ -273,6 +263,5 @@ PARAMETER_NAME = Kind(_read_parameter)
 PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
-SPEAKS = Kind(_read_speaks)
 STORE = Kind(_read_store, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)

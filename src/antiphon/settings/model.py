@@ -106,7 +106,6 @@ class UpstreamSettings:
     queue: int = 64
     queue_timeout: float = 10.0
     proxy: bool = True
-    speaks: str = "openai"  # of the scripted upstream: whose protocol
     list_models: bool = True
 
 

@@ -23,7 +23,6 @@ def check(document: Document, faults: Faults, places: Places) -> None:
     _urls(document, faults)
     _queues(document, faults)
     _targets(document, faults)
-    _languages(document, faults)
     _locks(document, faults)
     _listeners(document, faults)
     _bodies(document, faults)
@@ -101,14 +100,6 @@ def _targets(document: Document, faults: Faults) -> None:
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
                 faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggestions.find(name)}')
-
-
-def _languages(document: Document, faults: Faults) -> None:
-    """Other upstreams speak what their protocol says."""
-    for position, row in rows(document, "upstream"):
-        if "speaks" in row and (row.get("protocol") != "scripted" or "url" in row):
-            words = "'speaks' is for an upstream with protocol = \"scripted\" and without a 'url'"
-            faults.add(("upstream", position, "speaks"), words)
 
 
 def _locks(document: Document, faults: Faults) -> None:

@@ -16,7 +16,6 @@ from antiphon.settings.kinds import (
     PATTERN,
     PROTOCOL,
     SECRET,
-    SPEAKS,
     STORE,
     SWITCH,
     TARGET_MODEL,
@@ -124,7 +123,6 @@ UPSTREAM = Table(
     {
         "name": NAME,
         "protocol": PROTOCOL,
-        "speaks": SPEAKS,
         "url": URL,
         "credential": SECRET,
         "timeout": TIMEOUT,

@@ -36,7 +36,7 @@ class Answers:
 
     def __init__(self, language: Language, credential: Credential | None = None) -> None:
         self.language = language
-        self._credential = credential or Credential()
+        self._credential = credential
 
     def __call__(self, request: Received, replies: tuple[Reply, ...] = ()) -> Script:
         """`replies`: what to say, in place of what the request makes it say."""

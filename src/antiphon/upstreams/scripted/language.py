@@ -27,7 +27,7 @@ SSE: Mapping[str, str] = {"content-type": "text/event-stream"}
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a request must show. Without values any credential will do."""
+    """What a request must show. Without values any credential will do, but one there must be."""
 
     key: str | None = field(default=None, repr=False)  # an API key or a bearer key
     access_key: str | None = None  # of AWS: with its secret, signatures are verified
@@ -140,9 +140,9 @@ def count_prompt(request: Document) -> int:
 class Language(Protocol):
     base: str  # what the base URL ends with, as the vendor's clients want it
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
         """The answer to a request that asks for no turn: the list of models, by name and what each does. None: it asks
-        for a turn. Raises RefusedError: wrong path, method or credential."""
+        for a turn. Raises RefusedError: wrong path, method or credential. Without a `credential` none is asked for."""
 
     def read(self, request: Received) -> Document:
         """A request for a turn, in OpenAI's words; `thinks` is set where reasoning was asked for. Raises RefusedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -26,9 +27,9 @@ OVERLOADED: Document = {
 class OpenAI:
     base = "/v1"
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
-        if credential.key is not None and request.headers.get("authorization") != f"Bearer {credential.key}":
-            raise RefusedError(401, "Incorrect API key provided.")
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
+        if credential is not None:
+            check_credential(request, credential)
         if request.path.endswith("/chat/completions"):
             return None if request.method == "POST" else error(405)
         _, found, name = request.path.partition("/models")
@@ -84,6 +85,14 @@ class OpenAI:
 
     def bad_frame(self, answer: Answer) -> None:
         return None
+
+
+def check_credential(request: Received, credential: Credential) -> None:
+    scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not shown.strip():
+        raise RefusedError(401, "You didn't provide an API key.")
+    if credential.key is not None and not hmac.compare_digest(shown.strip().encode(), credential.key.encode()):
+        raise RefusedError(401, "Incorrect API key provided.", "invalid_api_key")
 
 
 def list_models(name: str, models: Mapping[str, str]) -> Script:

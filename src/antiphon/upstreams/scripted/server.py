@@ -26,7 +26,8 @@ LINGER_OFF = struct.pack("ii", 1, 0)  # close sends RST at once
 
 class ScriptedUpstream:
     """`scripts`: a function from request to Script or Reply, a list (one per request, in order), or None to answer
-    sensibly. `speaks`: the vendor whose paths, shapes and rules it follows. `credential`: what it wants to be shown."""
+    sensibly. `speaks`: the vendor whose paths, shapes and rules it follows. `credential`: what it wants to be shown;
+    without one, nothing."""
 
     def __init__(
         self,

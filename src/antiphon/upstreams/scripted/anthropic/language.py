@@ -49,13 +49,14 @@ METHODS = {MESSAGES: "POST", COUNT: "POST"}
 class Anthropic:
     base = ""
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
         is_list = request.path.startswith(MODELS)
         if request.path not in METHODS and not is_list:
             raise RefusedError(404, "Not found")
         if request.method != METHODS.get(request.path, "GET"):
             raise RefusedError(405, "Method Not Allowed")
-        check_credential(request, credential)
+        if credential is not None:
+            check_credential(request, credential)
         check_version(request)
         if is_list:
             return list_models(request.path.removeprefix(MODELS).strip("/"), models)

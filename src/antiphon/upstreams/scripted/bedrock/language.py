@@ -39,13 +39,14 @@ NAMESPACE = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 class Bedrock:
     base = ""
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
         """The list of models is at another host."""
         if TURN.fullmatch(request.path) is None:
             raise RefusedError(404, "", UNKNOWN)
         if request.method != "POST":
             raise RefusedError(405, "", UNKNOWN)
-        check_credential(request, credential, time.time())
+        if credential is not None:
+            check_credential(request, credential, time.time())
         return None
 
     def read(self, request: Received) -> Document:

@@ -24,13 +24,14 @@ BLOCKED = "the prompt was blocked by the safety policy"
 class Cohere:
     base = ""
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
         is_list = request.path == MODELS or request.path.startswith(MODELS + "/")
         if request.path != CHAT and not is_list:
             raise RefusedError(404, "page not found")
         if request.method != ("GET" if is_list else "POST"):
             raise RefusedError(405, "method not allowed")
-        check_credential(request, credential)
+        if credential is not None:
+            check_credential(request, credential)
         return list_models(request.path.removeprefix(MODELS).strip("/"), models) if is_list else None
 
     def read(self, request: Received) -> Document:

@@ -45,13 +45,14 @@ OVERLOADED = "The model is overloaded. Please try again later."
 class Gemini:
     base = "/v1beta"
 
-    def route(self, request: Received, credential: Credential, models: Mapping[str, str]) -> Script | None:
+    def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
         turn, listing = TURN.fullmatch(request.path), LIST.fullmatch(request.path)
         if turn is None and listing is None:
             raise RefusedError(404, f"The requested URL {request.path[:200]} was not found on this server.")
         if request.method != ("POST" if turn else "GET"):
             raise RefusedError(404, f"The requested URL {request.path[:200]} was not found on this server.")
-        check_credential(request, credential)
+        if credential is not None:
+            check_credential(request, credential)
         if listing is not None:
             return list_models(unquote(listing[1] or ""), models)
         if turn is not None and turn[2] == "countTokens":
