@@ -151,3 +151,40 @@ async def test_any_status_by_the_vendor_s_taxonomy(speaks: str, status: int, str
             assert '"retryDelay":"7s"' in said
         else:
             assert answered.headers["retry-after"] == "7"
+
+
+IN_STREAM = {
+    "anthropic": {400: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"},
+    "bedrock": {
+        400: "validationException",
+        424: "modelStreamErrorException",
+        429: "throttlingException",
+        500: "internalServerException",
+        503: "serviceUnavailableException",
+    },
+    "gemini": {400: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"},
+}
+
+
+@pytest.mark.parametrize(
+    ("speaks", "status"), [(name, status) for name, words in IN_STREAM.items() for status in words]
+)
+async def test_errors_in_a_stream_by_the_vendor_s_taxonomy(speaks: str, status: int) -> None:
+    async with speaking(speaks) as client:
+        answered = await client.post(chat(f"scripted-error-late-{status}-after-2"))
+        assert answered.status == 200
+        assert IN_STREAM[speaks][status].encode() in answered.body
+        with pytest.raises(UpstreamError, match="as asked"):
+            PROTOCOLS[speaks].open_stream("m").feed(answered.body)
+        first = await client.post(chat(f"scripted-error-first-{status}", stream=False))
+        with pytest.raises(UpstreamError):
+            PROTOCOLS[speaks].decode(first.document, "m")
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["scripted-hang-after-2", "scripted-cut-429", "scripted-cut-after-2-retry-3", "scripted-reasons", "unscripted"],
+)
+async def test_names_that_are_none_of_these_get_a_plain_answer(model: str) -> None:
+    async with speaking("anthropic") as client:
+        assert not fails("anthropic", (await client.post(chat(model))).body)

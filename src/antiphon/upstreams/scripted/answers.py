@@ -45,7 +45,7 @@ class Answers:
             return self._answer(request, replies) if script is None else script
         except RefusedError as refused:
             return self.language.refuse(refused)
-        except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
             return self.language.refuse(RefusedError(400, ""))  # shapes that no validated request has
 
     def _answer(self, request: Received, replies: tuple[Reply, ...]) -> Script:

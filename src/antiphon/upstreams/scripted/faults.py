@@ -2,7 +2,7 @@
 
 Each row works in every language, for streams and for whole answers alike. `scripted-error-<status>` stands for any
 status, with `-retry-<seconds>` for a `retry-after` of that length. Faults in mid-answer come after half of it, or, with
-`-after-<number>` behind the name, after so many events of a stream.
+`-after-<number>` behind the name, after so many events of a stream. Errors inside a 200 may name a status before that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from antiphon.upstreams.scripted.language import Answer, Part, RefusedError, Shape
+from antiphon.upstreams.scripted.language import Answer, Part, RefusedError, Shape, as_asked
 from antiphon.upstreams.scripted.reply import Reply
 from antiphon.upstreams.scripted.script import (
     Script,
@@ -37,7 +37,10 @@ SOURCE = "https://example.org/source"
 BROKEN_CHUNK = Send(b"no size\r\n")  # of a chunked body (RFC 9112 §7.1)
 
 # A vendor's prefix may stand before the name: `any/`, `us.anthropic.`.
-_NAME = re.compile(r"(?:.*[/.:])?(scripted[a-z-]*?)(?:-(\d{1,5}))?(?:-retry-(\d{1,5}))?")
+_NAME = re.compile(
+    r"(?:.*[/.:])?(?P<name>scripted[a-z-]*?)(?:-(?P<status>[1-5]\d\d))?(?:-after-(?P<after>\d{1,5}))?"
+    r"(?:-retry-(?P<retry>\d{1,5}))?"
+)
 _RETRY_LATER = frozenset({429, 503})
 
 
@@ -46,6 +49,7 @@ class Fault:
     what: str
     play: Callable[[Answer], Script]
     counts: bool = False  # `-after-<number>` may follow its name
+    errs: bool = False  # so may a status
 
 
 def plain(answer: Answer) -> Script:
@@ -57,25 +61,23 @@ def find(model: object) -> Callable[[Answer], Script]:
     match = _NAME.fullmatch(model) if isinstance(model, str) else None
     if match is None:
         return plain
-    name, number, seconds = match[1], match[2], match[3]
-    if name == "scripted-error" and number and 100 <= int(number) <= 599:
-        return _status(int(number), int(seconds) if seconds else None)
-    if number is None and seconds is None:
-        fault = FAULTS.get(name)
-        return fault.play if fault else plain
-    fault = FAULTS.get(name.removesuffix("-after"))
-    if fault is None or not fault.counts or not name.endswith("-after") or seconds is not None:
+    status, after, seconds = (int(match[part]) if match[part] else None for part in ("status", "after", "retry"))
+    if match["name"] == "scripted-error" and status is not None and after is None:
+        return _refuse(status, seconds)
+    fault = FAULTS.get(match["name"])
+    if fault is None or seconds is not None:
         return plain
-    return lambda answer: fault.play(replace(answer, after=int(number)))
+    if (status is not None and not fault.errs) or (after is not None and not fault.counts):
+        return plain
+    return lambda answer: fault.play(replace(answer, status=status, after=after))
 
 
-def _status(status: int, seconds: int | None) -> Callable[[Answer], Script]:
+def _refuse(status: int, seconds: int | None) -> Callable[[Answer], Script]:
     if seconds is None and status in _RETRY_LATER:
         seconds = 1
-    message = f"The scripted upstream answers {status}, as asked."
 
     def play(answer: Answer) -> Script:
-        raise RefusedError(status, message, retry_after=seconds)
+        raise RefusedError(status, as_asked(status), retry_after=seconds)
 
     return play
 
@@ -116,16 +118,17 @@ def _stall(answer: Answer) -> Script:
 
 
 def _error_late(answer: Answer) -> Script:
-    language = answer.language
-    return _break_off(answer, language.failure_event()) if answer.stream else _whole_failure(answer)
+    event = answer.language.failure_event(answer.status)
+    return _break_off(answer, event) if answer.stream else _whole_failure(answer)
 
 
 def _error_first(answer: Answer) -> Script:
-    return _play(answer, [answer.language.failure_event()]) if answer.stream else _whole_failure(answer)
+    event = answer.language.failure_event(answer.status)
+    return _play(answer, [event]) if answer.stream else _whole_failure(answer)
 
 
 def _whole_failure(answer: Answer) -> Script:
-    return json_answer(answer.language.failure(), headers=answer.language.headers(answer))
+    return json_answer(answer.language.failure(answer.status), headers=answer.language.headers(answer))
 
 
 def _malformed(answer: Answer) -> Script:
@@ -136,7 +139,7 @@ def _malformed(answer: Answer) -> Script:
 
 
 def _bad_frame(answer: Answer) -> Script:
-    frame = answer.language.bad_frame(answer) if answer.stream else None
+    frame = answer.language.bad_frame() if answer.stream else None
     return _break_off(answer, BROKEN_CHUNK, cut()) if frame is None else _break_off(answer, frame)
 
 
@@ -209,8 +212,8 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         "scripted-slow": Fault("waits 0.2 s between chunks", _slow),
         "scripted-long": Fault("answers with 2,000 words", _said(text=_LONG_TEXT)),
         "scripted-bytes": Fault("sends every byte on its own", _bytes),
-        "scripted-error-first": Fault("answers 200 with an error object in place of the answer", _error_first),
-        "scripted-error-late": Fault("sends an error event in mid-stream", _error_late, counts=True),
+        "scripted-error-first": Fault("answers 200 with an error in place of the answer", _error_first, errs=True),
+        "scripted-error-late": Fault("sends an error event in mid-stream", _error_late, counts=True, errs=True),
         "scripted-malformed": Fault("sends broken JSON in mid-answer", _malformed, counts=True),
         "scripted-bad-frame": Fault("sends a frame with a wrong CRC, or a wrong chunk size", _bad_frame, counts=True),
         "scripted-no-done": Fault("finishes, but never says [DONE], `message_stop` or its like", _no_done),

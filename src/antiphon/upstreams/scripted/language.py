@@ -34,6 +34,10 @@ class Credential:
     secret: str | None = field(default=None, repr=False)
 
 
+def as_asked(status: int) -> str:
+    return f"The scripted upstream answers {status}, as asked."
+
+
 class RefusedError(Exception):
     """The vendor would refuse this request. `kind`: the vendor's word for it; else the status tells."""
 
@@ -93,6 +97,7 @@ class Answer:
     tells_usage: bool = True
     cached: bool = False  # a part of the prompt counts as cached
     after: int | None = None  # how many events come before a fault; None: half of them
+    status: int | None = None  # of an error inside a 200; None: the model is overloaded
 
     @property
     def stream(self) -> bool:
@@ -160,14 +165,14 @@ class Language(Protocol):
     def refuse(self, refused: RefusedError) -> Script:
         """An error's answer."""
 
-    def failure(self) -> Document:
-        """An error in place of a whole answer: the model is overloaded."""
+    def failure(self, status: int | None) -> Document:
+        """An error in place of a whole answer. Without a status the model is overloaded."""
 
-    def failure_event(self) -> bytes:
+    def failure_event(self, status: int | None) -> bytes:
         """The same in a stream."""
 
     def garbage(self) -> bytes:
         """An event of which nothing can be made, in a frame that is right."""
 
-    def bad_frame(self, answer: Answer) -> bytes | None:
+    def bad_frame(self) -> bytes | None:
         """An event in a frame that is wrong. None: the stream has no frames of its own."""

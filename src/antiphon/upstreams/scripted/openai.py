@@ -7,7 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from antiphon.upstreams.scripted.language import BORN, JSON, SSE, Answer, Credential, Event, Part, RefusedError, Shape
+from antiphon.upstreams.scripted.language import (
+    BORN,
+    JSON,
+    SSE,
+    Answer,
+    Credential,
+    Event,
+    Part,
+    RefusedError,
+    Shape,
+    as_asked,
+)
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
 from antiphon.upstreams.scripted.script import Script, error, event, json_answer
@@ -74,16 +85,18 @@ class OpenAI:
         body = {"message": refused.message, "type": "scripted_error", "param": None, "code": refused.kind or None}
         return error(refused.status, {"error": body}, headers)
 
-    def failure(self) -> Document:
-        return OVERLOADED
+    def failure(self, status: int | None) -> Document:
+        if status is None:
+            return OVERLOADED
+        return {"error": {"message": as_asked(status), "type": "scripted_error", "param": None, "code": status}}
 
-    def failure_event(self) -> bytes:
-        return event(OVERLOADED)
+    def failure_event(self, status: int | None) -> bytes:
+        return event(self.failure(status))
 
     def garbage(self) -> bytes:
         return b'data: {"choices": [{"ind\n\n'
 
-    def bad_frame(self, answer: Answer) -> None:
+    def bad_frame(self) -> None:
         return None
 
 

@@ -19,6 +19,7 @@ from antiphon.upstreams.scripted.language import (
     Credential,
     Event,
     RefusedError,
+    as_asked,
     count_prompt,
 )
 from antiphon.upstreams.scripted.received import Received
@@ -43,6 +44,7 @@ KINDS = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+OVERLOADED = 529
 METHODS = {MESSAGES: "POST", COUNT: "POST"}
 
 
@@ -80,23 +82,28 @@ class Anthropic:
 
     def refuse(self, refused: RefusedError) -> Script:
         identity = _identity()
-        kind = refused.kind or KINDS.get(refused.status, "api_error" if refused.status >= 500 else KINDS[400])
+        kind = refused.kind or kind_of(refused.status)
         error = {"type": kind, "message": refused.message or "The request could not be read."}
         body = {"type": "error", "error": error, "request_id": identity["request-id"]}
         later = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
         return json_answer(body, refused.status, {**identity, **later})
 
-    def failure(self) -> Document:
-        return {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    def failure(self, status: int | None) -> Document:
+        message = "Overloaded" if status is None else as_asked(status)
+        return {"type": "error", "error": {"type": kind_of(status or OVERLOADED), "message": message}}
 
-    def failure_event(self) -> bytes:
-        return sse_event(self.failure())
+    def failure_event(self, status: int | None) -> bytes:
+        return sse_event(self.failure(status))
 
     def garbage(self) -> bytes:
         return b'event: content_block_delta\ndata: {"type":"content_block_delta","ind\n\n'
 
-    def bad_frame(self, answer: Answer) -> None:
+    def bad_frame(self) -> None:
         return None
+
+
+def kind_of(status: int) -> str:
+    return KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
 
 
 def check_credential(request: Received, credential: Credential) -> None:

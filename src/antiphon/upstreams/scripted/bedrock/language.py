@@ -13,7 +13,7 @@ from antiphon.upstreams.scripted.bedrock.answer import spell_answer, spell_event
 from antiphon.upstreams.scripted.bedrock.frames import event_bytes, exception_frame, spoil
 from antiphon.upstreams.scripted.bedrock.request import read_request
 from antiphon.upstreams.scripted.bedrock.signature import check_credential
-from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError
+from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, as_asked
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -65,24 +65,32 @@ class Bedrock:
         return {"content-type": STREAM if answer.stream else "application/json", **_identity()}
 
     def refuse(self, refused: RefusedError) -> Script:
-        usual = "InternalServerException" if refused.status >= 500 else "ValidationException"
-        kind = refused.kind or KINDS.get(refused.status, usual)
+        kind = refused.kind or kind_of(refused.status)
         later = {} if refused.retry_after is None else {"retry-after": str(refused.retry_after)}
         headers = {**_identity(), "x-amzn-errortype": kind + NAMESPACE, **later}
         body = {} if kind == UNKNOWN else {"message": refused.message or "The request could not be read."}
         return json_answer(body, refused.status, headers)
 
-    def failure(self) -> Document:
-        return {"__type": "ServiceUnavailableException", "message": OVERLOADED}
+    def failure(self, status: int | None) -> Document:
+        if status is None:
+            return {"__type": "ServiceUnavailableException", "message": OVERLOADED}
+        return {"__type": kind_of(status), "message": as_asked(status)}
 
-    def failure_event(self) -> bytes:
-        return exception_frame("serviceUnavailableException", OVERLOADED)
+    def failure_event(self, status: int | None) -> bytes:
+        """A model's own error has another name there."""
+        told = self.failure(status)
+        kind = str(told["__type"]).replace("ModelError", "ModelStreamError")
+        return exception_frame(kind[0].lower() + kind[1:], told["message"])
 
     def garbage(self) -> bytes:
         return event_bytes("contentBlockDelta", b'{"contentBlockIndex": 0, "del')
 
-    def bad_frame(self, answer: Answer) -> bytes:
+    def bad_frame(self) -> bytes:
         return spoil(event_bytes("contentBlockDelta", b'{"contentBlockIndex":0,"delta":{"text":"x"}}'))
+
+
+def kind_of(status: int) -> str:
+    return KINDS.get(status, "InternalServerException" if status >= 500 else "ValidationException")
 
 
 def _identity() -> dict[str, str]:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from antiphon.upstreams.scripted.cohere.answer import spell_answer, spell_events, sse_event
 from antiphon.upstreams.scripted.cohere.request import read_request
-from antiphon.upstreams.scripted.language import JSON, SSE, Answer, Credential, Event, RefusedError, Shape
+from antiphon.upstreams.scripted.language import JSON, SSE, Answer, Credential, Event, RefusedError, Shape, as_asked
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -55,17 +55,18 @@ class Cohere:
         message = refused.message or "invalid request: it could not be read"
         return json_answer({"id": str(uuid4()), "message": message}, refused.status, later)
 
-    def failure(self) -> Document:
-        return {"id": str(uuid4()), "message": OVERLOADED}
+    def failure(self, status: int | None) -> Document:
+        return {"id": str(uuid4()), "message": OVERLOADED if status is None else as_asked(status)}
 
-    def failure_event(self) -> bytes:
-        """The stream ends with an error for its finish reason."""
-        return sse_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": OVERLOADED}})
+    def failure_event(self, status: int | None) -> bytes:
+        """The stream ends with an error for its finish reason. It names no status."""
+        message = self.failure(status)["message"]
+        return sse_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": message}})
 
     def garbage(self) -> bytes:
         return b'event: content-delta\ndata: {"type":"content-del\n\n'
 
-    def bad_frame(self, answer: Answer) -> None:
+    def bad_frame(self) -> None:
         return None
 
 

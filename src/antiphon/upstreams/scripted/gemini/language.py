@@ -12,7 +12,7 @@ import msgspec
 
 from antiphon.upstreams.scripted.gemini.answer import spell_answer, spell_documents
 from antiphon.upstreams.scripted.gemini.request import read_request
-from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, count_prompt
+from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, as_asked, count_prompt
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -78,23 +78,28 @@ class Gemini:
         return {"content-type": "text/event-stream"} if as_events else JSON
 
     def refuse(self, refused: RefusedError) -> Script:
-        status = refused.kind or STATUSES.get(refused.status, "UNKNOWN" if refused.status >= 500 else STATUSES[400])
+        status = refused.kind or status_of(refused.status)
         message = refused.message or "Invalid JSON payload received."
         error: Document = {"code": refused.status, "message": message, "status": status}
         details = details_of(refused)
         return json_answer({"error": {**error, "details": details} if details else error}, refused.status, JSON)
 
-    def failure(self) -> Document:
-        return {"error": {"code": 503, "message": OVERLOADED, "status": "UNAVAILABLE"}}
+    def failure(self, status: int | None) -> Document:
+        code, message = (503, OVERLOADED) if status is None else (status, as_asked(status))
+        return {"error": {"code": code, "message": message, "status": status_of(code)}}
 
-    def failure_event(self) -> bytes:
-        return b"data: " + msgspec.json.encode(self.failure()) + b"\r\n\r\n"
+    def failure_event(self, status: int | None) -> bytes:
+        return b"data: " + msgspec.json.encode(self.failure(status)) + b"\r\n\r\n"
 
     def garbage(self) -> bytes:
         return b'data: {"candidates": [{"con\r\n\r\n'
 
-    def bad_frame(self, answer: Answer) -> None:
+    def bad_frame(self) -> None:
         return None
+
+
+def status_of(code: int) -> str:
+    return STATUSES.get(code, "UNKNOWN" if code >= 500 else "INVALID_ARGUMENT")
 
 
 def check_credential(request: Received, credential: Credential) -> None:
