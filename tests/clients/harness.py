@@ -113,11 +113,18 @@ def running_upstreams(make: Callable[[], list[ScriptedUpstream]]) -> Iterator[li
 
 @contextmanager
 def running_gateway(upstream: str, room: Path) -> Iterator[str]:
-    """`antiphon serve` on a free port, told by its banner; yields http://127.0.0.1:PORT."""
+    """A gateway before one upstream that speaks OpenAI's protocol."""
     credential = room / "credential"
     credential.write_text("sk-upstream")
+    with serving(SETTINGS.format(url=upstream, credential=credential, word=WORD), room) as address:
+        yield address
+
+
+@contextmanager
+def serving(text: str, room: Path) -> Iterator[str]:
+    """`antiphon serve` on a free port, told by its banner; yields http://127.0.0.1:PORT."""
     settings = room / "antiphon.toml"
-    settings.write_text(SETTINGS.format(url=upstream, credential=credential, word=WORD))
+    settings.write_text(text)
     log = room / "gateway.log"
     command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
     with log.open("wb") as output:

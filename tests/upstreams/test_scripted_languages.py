@@ -68,7 +68,7 @@ async def test_a_system_message_counts(client: Client, stream: bool) -> None:
 
 
 @both
-async def test_tools_are_called_and_their_results_heard(client: Client, stream: bool) -> None:
+async def test_tools_are_called_and_their_results_read(client: Client, stream: bool) -> None:
     document = chat("Use get weather and the clock", tools=[WEATHER, CLOCK], stream=stream)
     answer = await client.ask(document)
     assert answer["finish"] == "tool_calls"
