@@ -4,7 +4,8 @@ Each library runs in an environment of its own (`environments`), as one process 
 `antiphon serve` in another process, whose upstream is scripted in this one (`harness`, `cases`). A client script prints
 one verdict per case and dialect; what a verdict must be stands in the test. `embedded_*` try the same libraries on the
 embedded model, in the dialect that newcomers meet: what the library makes of its answers, not how clever they are.
-`safety_*` try what is blocked and annotated.
+`safety_*` try what is blocked and annotated. `vendor_*` are the vendors' own SDKs, straight against the scripted
+upstream that speaks their protocol.
 """
 
 from __future__ import annotations
@@ -13,8 +14,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.clients.environments import NODE, OPENAI_2, PYTHON, node_client, python_client
-from tests.clients.harness import Ask, Run, collect, collect_plain, every_dialect, running_gateway, scripted_upstream
+from tests.clients.environments import NODE, OPENAI_2, PYTHON, VENDORS, node_client, python_client
+from tests.clients.harness import (
+    Ask,
+    Run,
+    Seen,
+    collect,
+    collect_plain,
+    every_dialect,
+    running_gateway,
+    scripted_upstream,
+    vendor_upstreams,
+)
 from tests.support.engine import Gateway
 
 
@@ -58,3 +69,16 @@ def ask_python_openai_2(embedded: Gateway) -> Ask:
 def ask_node(embedded: Gateway) -> Ask:
     node = str(node_client())
     return lambda script: collect_plain([node, str(NODE / script)], embedded.url)
+
+
+@pytest.fixture(scope="session")
+def ask_vendor() -> Iterator[Ask]:
+    """Runs the script of a vendor's SDK, by the vendor's name."""
+    interpreter = str(python_client(VENDORS))
+
+    def ask(vendor: str) -> Seen:
+        verdicts = collect([interpreter, str(PYTHON / f"vendor_{vendor}.py")], {vendor: urls[vendor]})
+        return {case: saw for (case, _), saw in verdicts.items()}
+
+    with vendor_upstreams() as urls:
+        yield ask

@@ -18,6 +18,7 @@ from tools.uv import find_uv
 HERE = Path(__file__).parent
 PYTHON = HERE / "python"
 OPENAI_2 = HERE / "python_openai_2"
+VENDORS = HERE / "python_vendors"
 NODE = HERE / "node"
 VENVS = ROOT / ".venv-clients"
 PATIENCE = 600  # seconds for an installation on a slow line

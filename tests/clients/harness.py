@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from antiphon.upstreams.scripted import ScriptedUpstream
+from antiphon.upstreams.scripted import Credential, ScriptedUpstream
 from tests.clients.cases import WORD, Cast
 
 Verdicts = dict[tuple[str, str], Any]  # by case and dialect
@@ -30,6 +30,7 @@ PATHS = {
     "maritaca": "/maritaca/api",
 }
 DIALECTS = tuple(PATHS)
+VENDOR_NAMES = ("anthropic", "bedrock", "cohere", "gemini")
 READY = 20.0  # seconds for the gateway to start
 PATIENCE = 120.0  # seconds for all cases of one library
 
@@ -70,17 +71,36 @@ timeout = 20
 
 @contextmanager
 def scripted_upstream() -> Iterator[str]:
+    with running_upstreams(lambda: [ScriptedUpstream(Cast())]) as urls:
+        yield urls[0]
+
+
+@contextmanager
+def vendor_upstreams() -> Iterator[dict[str, str]]:
+    """One for each vendor whose protocol is spoken; yields their URLs."""
+
+    def make() -> list[ScriptedUpstream]:
+        shown = Credential(key="sk-scripted", access_key="AKIDSCRIPTED", secret="own/secret")
+        return [ScriptedUpstream(speaks=vendor, credential=shown) for vendor in VENDOR_NAMES]
+
+    with running_upstreams(make) as urls:
+        yield dict(zip(VENDOR_NAMES, urls, strict=True))
+
+
+@contextmanager
+def running_upstreams(make: Callable[[], list[ScriptedUpstream]]) -> Iterator[list[str]]:
     """In a thread with a loop of its own: the tests themselves wait for processes."""
-    started: queue.Queue[str] = queue.Queue()
+    started: queue.Queue[list[str]] = queue.Queue()
     stopping = asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def play() -> None:
-        upstream = ScriptedUpstream(Cast())
+        upstreams = make()
         loops.append(asyncio.get_running_loop())
-        started.put(await upstream.start())
+        started.put([await upstream.start() for upstream in upstreams])
         await stopping.wait()
-        await upstream.stop()
+        for upstream in upstreams:
+            await upstream.stop()
 
     thread = threading.Thread(target=lambda: asyncio.run(play()))
     thread.start()
@@ -93,11 +113,18 @@ def scripted_upstream() -> Iterator[str]:
 
 @contextmanager
 def running_gateway(upstream: str, room: Path) -> Iterator[str]:
-    """`antiphon serve` on a free port, told by its banner; yields http://127.0.0.1:PORT."""
+    """A gateway before one upstream that speaks OpenAI's protocol."""
     credential = room / "credential"
     credential.write_text("sk-upstream")
+    with serving(SETTINGS.format(url=upstream, credential=credential, word=WORD), room) as address:
+        yield address
+
+
+@contextmanager
+def serving(text: str, room: Path) -> Iterator[str]:
+    """`antiphon serve` on a free port, told by its banner; yields http://127.0.0.1:PORT."""
     settings = room / "antiphon.toml"
-    settings.write_text(SETTINGS.format(url=upstream, credential=credential, word=WORD))
+    settings.write_text(text)
     log = room / "gateway.log"
     command = [str(Path(sys.executable).parent / "antiphon"), "serve", "-c", str(settings)]
     with log.open("wb") as output:

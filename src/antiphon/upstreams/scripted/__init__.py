@@ -1,4 +1,5 @@
-"""The scripted upstream: the shipped fake, a real server on a real socket that speaks the OpenAI protocol.
+"""The scripted upstream: the shipped fake, a real server on a real socket that speaks OpenAI's protocol or another
+vendor's (`language`).
 
 Without scripts it answers every chat request sensibly and always alike, or with the fault that the model's name asks
 for (`faults`). With scripts it does exactly what a test tells it, byte by byte (`script`). Its small HTTP is its own,
@@ -7,8 +8,11 @@ so that it cannot agree with the gateway by sharing a fault with it.
 
 from __future__ import annotations
 
+from antiphon.upstreams.scripted.answers import LANGUAGES
 from antiphon.upstreams.scripted.faults import FAULTS
+from antiphon.upstreams.scripted.language import Credential
 from antiphon.upstreams.scripted.received import Received
+from antiphon.upstreams.scripted.reply import Reply, ToolCall
 from antiphon.upstreams.scripted.script import (
     Ending,
     Script,
@@ -22,18 +26,23 @@ from antiphon.upstreams.scripted.script import (
     raw,
     reset,
     sse,
+    stream,
     wait,
 )
 from antiphon.upstreams.scripted.server import ScriptedUpstream
 
 __all__ = [
     "FAULTS",
+    "LANGUAGES",
+    "Credential",
     "Ending",
     "Received",
+    "Reply",
     "Script",
     "ScriptedUpstream",
     "Send",
     "Step",
+    "ToolCall",
     "Wait",
     "cut",
     "error",
@@ -42,5 +51,6 @@ __all__ = [
     "raw",
     "reset",
     "sse",
+    "stream",
     "wait",
 ]

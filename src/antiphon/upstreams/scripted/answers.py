@@ -1,49 +1,60 @@
-"""The front of the scripted upstream when no test scripts it: which path gets which answer."""
+"""What the scripted upstream answers when no test scripts it: reads the request, composes replies, plays a fault."""
 
 from __future__ import annotations
 
+import importlib
 import time
-from typing import Any
-from urllib.parse import unquote
+from dataclasses import replace
+from typing import Any, cast
 
 from antiphon.upstreams.scripted import faults
+from antiphon.upstreams.scripted.language import Answer, Credential, Language, RefusedError
+from antiphon.upstreams.scripted.openai import OpenAI
 from antiphon.upstreams.scripted.received import Received
-from antiphon.upstreams.scripted.reply import compose
-from antiphon.upstreams.scripted.script import Script, error, json_answer
-from antiphon.upstreams.scripted.spelling import Answer
+from antiphon.upstreams.scripted.reply import Reply, compose
+from antiphon.upstreams.scripted.script import Script
 
 Document = dict[str, Any]
 
-BORN = 1767225600  # 2026-01-01: models do not change their age
+# Each is a package beside this file with a LANGUAGE. They are loaded when they are asked for: a gateway that serves no
+# scripted upstream does not pay for them.
+FOREIGN = ("anthropic", "bedrock", "cohere", "gemini")
+LANGUAGES = ("openai", *FOREIGN)
+MODELS = {"scripted": "echoes what it is told", **{name: fault.what for name, fault in faults.FAULTS.items()}}
 
 
-def answer(request: Received) -> Script:
-    """Never raises: a request that it cannot read is answered with 400."""
-    if request.path.endswith("/chat/completions"):
-        return _chat(request) if request.method == "POST" else error(405)
-    _, models, name = request.path.partition("/models")
-    if models and request.method == "GET":
-        return _models(unquote(name.strip("/")))
-    return error(404)
+def find_language(name: str) -> Language:
+    if name == "openai":
+        return OpenAI()
+    if name not in FOREIGN:
+        raise ValueError(f"speaks: {name!r} is none of {', '.join(LANGUAGES)}")
+    return cast(Language, importlib.import_module(f"antiphon.upstreams.scripted.{name}").LANGUAGE)
 
 
-def _chat(request: Received) -> Script:
-    document = request.document
-    if not isinstance(document.get("messages"), list):
-        return error(400)
-    try:
-        replies = tuple(compose(document))
-    except (TypeError, ValueError, AttributeError, RecursionError):
-        return error(400)  # shapes that no validated request has
-    return faults.find(document.get("model"))(Answer(document, replies, int(time.time())))
+class Answers:
+    """Answers requests in one language. Never raises: what it cannot read is answered with the vendor's 400."""
+
+    def __init__(self, language: Language, credential: Credential | None = None) -> None:
+        self.language = language
+        self._credential = credential
+
+    def __call__(self, request: Received, replies: tuple[Reply, ...] = ()) -> Script:
+        """`replies`: what to say, in place of what the request makes it say."""
+        try:
+            script = self.language.route(request, self._credential, MODELS)
+            return self._answer(request, replies) if script is None else script
+        except RefusedError as refused:
+            return self.language.refuse(refused)
+        except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
+            return self.language.refuse(RefusedError(400, ""))  # shapes that no validated request has
+
+    def _answer(self, request: Received, replies: tuple[Reply, ...]) -> Script:
+        document = self.language.read(request)
+        said = replies or tuple(compose(document))
+        if document.get("thinks") is True:
+            said = tuple(replace(reply, reasoning=reply.reasoning or faults.REASONING) for reply in said)
+        answer = Answer(self.language, document, said, int(time.time()))
+        return faults.find(document.get("model"))(answer)
 
 
-def _models(name: str) -> Script:
-    rows = {"scripted": "echoes what it is told", **{model: fault.what for model, fault in faults.FAULTS.items()}}
-    data: list[Document] = [
-        {"id": model, "object": "model", "created": BORN, "owned_by": "antiphon", "description": what}
-        for model, what in rows.items()
-    ]
-    if not name:
-        return json_answer({"object": "list", "data": data})
-    return next((json_answer(row) for row in data if row["id"] == name), error(404))
+answer = Answers(OpenAI())

@@ -39,7 +39,11 @@ class Reply:
     finish: str = "stop"
     legacy: bool = False  # asked with `functions`: answered with `function_call`
     reasoning: str = ""
+    redacted: bool = False  # the reasoning is shown encrypted only
     refusal: str = ""
+    citation: str = ""  # the URL of a source of the text
+    cited_title: str = "A source"
+    stopped_by: str = ""  # the stop sequence that ended the text
 
     @property
     def tokens(self) -> int:
@@ -86,8 +90,8 @@ def _bound(reply: Reply, document: Document) -> Reply:
     """Stop sequences first, then the limit: both cut, and only the limit is told as `length`."""
     stop = document.get("stop")
     for sequence in [stop] if isinstance(stop, str) else stop or ():
-        if sequence:
-            reply = replace(reply, text=reply.text.partition(sequence)[0])
+        if sequence and sequence in reply.text:
+            reply = replace(reply, text=reply.text.partition(sequence)[0], stopped_by=sequence)
     limit = document.get("max_completion_tokens")
     if limit is None:
         limit = document.get("max_tokens")

@@ -82,26 +82,29 @@ def error(status: int, body: object = None, headers: Mapping[str, str] | None = 
     return json_answer(body, status, headers)
 
 
+def stream(headers: Mapping[str, str], *parts: bytes | Step) -> Script:
+    """A body in chunks. Bytes are part of the body as they are; a step is taken in its place.
+
+    The body ends cleanly; put `cut()` or `reset()` last to break it off.
+    """
+    lines = dict(headers)
+    lines.setdefault("transfer-encoding", "chunked")
+    steps: list[Step] = [Send(head(200, lines))]
+    steps += (Send(piece(part)) if isinstance(part, bytes) else part for part in parts)
+    return Script((*steps, Send(b"0\r\n\r\n")))
+
+
 def sse(
     *chunks: Document | bytes | Step,
     done: bool = True,
     headers: Mapping[str, str] | None = None,
 ) -> Script:
-    """An event stream. A document is one event; bytes are part of the body as they are; a step is taken in its place.
-
-    The body ends cleanly even without [DONE]; put `cut()` or `reset()` last to break it off.
-    """
-    lines = {"content-type": "text/event-stream", "transfer-encoding": "chunked", **(headers or {})}
-    steps: list[Step] = [Send(head(200, lines))]
-    for chunk in chunks:
-        if isinstance(chunk, dict):
-            steps.append(Send(piece(event(chunk))))
-        else:
-            steps.append(Send(piece(chunk)) if isinstance(chunk, bytes) else chunk)
+    """An event stream of OpenAI's. A document is one event; the rest is as with `stream`, also without [DONE]."""
+    parts = [event(chunk) if isinstance(chunk, dict) else chunk for chunk in chunks]
     if done:
-        steps.append(Send(piece(b"data: [DONE]\n\n")))
-    steps.append(Send(b"0\r\n\r\n"))
-    return Script(tuple(steps))
+        parts.append(b"data: [DONE]\n\n")
+    lines = {"content-type": "text/event-stream", **(headers or {})}
+    return stream(lines, *parts)
 
 
 def event(document: Document) -> bytes:

@@ -6,27 +6,40 @@ import asyncio
 import os
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 from urllib.parse import quote
 
-from antiphon.upstreams.scripted.answers import answer
+from antiphon.upstreams.scripted.answers import Answers, find_language
+from antiphon.upstreams.scripted.language import Credential
 from antiphon.upstreams.scripted.received import BadRequestError, Received, RequestReader
+from antiphon.upstreams.scripted.reply import Reply
 from antiphon.upstreams.scripted.script import Ending, Script, Send, Wait, cut, error
 
-Answerer = Callable[[Received], Script]
+Scripted = Script | Reply  # exact bytes, or what to say in the upstream's language
+Answerer = Callable[[Received], Scripted]
+Play = Callable[[Received], Script]
 
 LINGER_OFF = struct.pack("ii", 1, 0)  # close sends RST at once
 
 
 class ScriptedUpstream:
-    """`scripts`: a function from request to Script, a list (one per request, in order), or None to answer sensibly."""
+    """`scripts`: a function from request to Script or Reply, a list (one per request, in order), or None to answer
+    sensibly. `speaks`: the vendor whose paths, shapes and rules it follows. `credential`: what it wants to be shown;
+    without one, nothing."""
 
-    def __init__(self, scripts: Answerer | list[Script] | None = None) -> None:
+    def __init__(
+        self,
+        scripts: Answerer | list[Script] | list[Reply] | list[Scripted] | None = None,
+        *,
+        speaks: str = "openai",
+        credential: Credential | None = None,
+    ) -> None:
         self.requests: list[Received] = []
         self.url = ""
-        self._answerer = in_order(scripts) if isinstance(scripts, list) else (scripts or answer)
+        self._answers = Answers(find_language(speaks), credential)
+        self._scripts = in_order(scripts) if isinstance(scripts, list) else scripts
         self._keeps = scripts is not None  # a worker's own fake must not grow with each request
         self._server: asyncio.Server | None = None
         self._unix: str | None = None
@@ -34,16 +47,17 @@ class ScriptedUpstream:
         self._arrived = asyncio.Event()
 
     async def start(self, unix: str | None = None) -> str:
-        """Listens on a unix socket or a free loopback port; returns the URL to give an OpenAI client."""
+        """Listens on a unix socket or a free loopback port; returns the URL to give a client of its language."""
+        base = self._answers.language.base
         loop = asyncio.get_running_loop()
         if unix is not None:
             self._server = await loop.create_unix_server(self._connect, unix)
             self._unix = unix
-            self.url = f"http+unix://{quote(unix, safe='')}/v1"
+            self.url = f"http+unix://{quote(unix, safe='')}{base}"
         else:
             self._server = await loop.create_server(self._connect, "127.0.0.1", 0)
             port = self._server.sockets[0].getsockname()[1]
-            self.url = f"http://127.0.0.1:{port}/v1"
+            self.url = f"http://127.0.0.1:{port}{base}"
         return self.url
 
     async def stop(self) -> None:
@@ -72,13 +86,14 @@ class ScriptedUpstream:
         if self._keeps:
             self.requests.append(request)
             self._arrived.set()
-        return self._answerer(request)
+        script = self._answers(request) if self._scripts is None else self._scripts(request)
+        return self._answers(request, (script,)) if isinstance(script, Reply) else script
 
 
-def in_order(scripts: list[Script]) -> Answerer:
+def in_order(scripts: Sequence[Scripted]) -> Answerer:
     rest = iter(scripts)
 
-    def answerer(_: Received) -> Script:
+    def answerer(_: Received) -> Scripted:
         return next(rest, None) or error(500, {"error": {"message": "no script is left for this request"}})
 
     return answerer
@@ -87,7 +102,7 @@ def in_order(scripts: list[Script]) -> Answerer:
 class Connection(asyncio.Protocol):
     """One connection: requests are answered one after the other."""
 
-    def __init__(self, answerer: Answerer, connections: set[Connection], *, keeps: bool) -> None:
+    def __init__(self, answerer: Play, connections: set[Connection], *, keeps: bool) -> None:
         self._answerer = answerer
         self._keeps = keeps
         self._connections = connections

@@ -1,0 +1,7 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from antiphon.upstreams.scripted.anthropic.language import Anthropic
+
+LANGUAGE = Anthropic()

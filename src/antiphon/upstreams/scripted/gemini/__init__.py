@@ -1,0 +1,7 @@
+"""Google's generateContent and streamGenerateContent."""
+
+from __future__ import annotations
+
+from antiphon.upstreams.scripted.gemini.language import Gemini
+
+LANGUAGE = Gemini()
