@@ -31,8 +31,8 @@ def _nothing() -> None:
 
 
 class Upload:
-    """`data` holds what has arrived and was not dropped. Reading pauses while that is `room` bytes or more. What is held
-    counts in the budget of all bodies."""
+    """`data` holds what has arrived and was not dropped. Reading pauses while that is `room` bytes or more. It counts
+    in the budget of all bodies."""
 
     __slots__ = (
         "_budget",
