@@ -46,14 +46,14 @@ class RelayUpstream:
         """One for each request; the last one for all that follow."""
         self.plays = list(plays) or [Play()]
         self.got: list[Got] = []
-        self.changed = asyncio.Event()
+        self.sent = 0  # bytes of answers
         self.url = ""
         self._server: asyncio.Server | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[RelayUpstream]:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)
-        self.url = "http://127.0.0.1:%d/v1" % self._server.sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         try:
             yield self
         finally:
@@ -82,8 +82,11 @@ class RelayUpstream:
             await play.hold.wait()
         if not play.early:
             await self._read(reader, got)
-        self.changed.set()
-        return await self._answer(writer, play, got)
+        try:
+            return await self._answer(writer, play, got)
+        except ConnectionError:
+            got.is_cut = True
+            raise
 
     async def _read(self, reader: asyncio.StreamReader, got: Got) -> None:
         digest = hashlib.sha256()
@@ -108,7 +111,6 @@ class RelayUpstream:
                 left -= len(data)
         except (asyncio.IncompleteReadError, ConnectionError, ValueError):
             got.is_cut = True
-            self.changed.set()
             raise ConnectionError from None
         got.digest = digest.hexdigest()
 
@@ -126,6 +128,7 @@ class RelayUpstream:
                 piece = piece[: len(piece) // 2]
             writer.write(piece if play.pieces is None else b"%x\r\n%b\r\n" % (len(piece), piece))
             await writer.drain()
+            self.sent += len(piece)
             if index == 0 and play.between is not None:
                 await play.between.wait()
         if not play.cut and play.pieces is not None:
@@ -149,3 +152,18 @@ def form(*parts: tuple[str, bytes] | tuple[str, bytes, str], boundary: str = "b0
 
 
 FORM = {"content-type": "multipart/form-data; boundary=b0undary"}
+
+
+def settings(
+    *urls: str, server: str = "", upstream: str = "", targets: str = "", more: str = "", access_log: str = "off"
+) -> str:
+    """Upstreams u0, u1, …; the route `m` leads to them in this order, `named` to u0's model `a-longer-target`."""
+    rows = "".join(
+        f'[[upstream]]\nname = "u{i}"\nprotocol = "openai"\nurl = "{url}"\ncredential = "env:UP"\n{upstream}\n'
+        for i, url in enumerate(urls)
+    )
+    order = targets or ", ".join(f'{{ upstream = "u{i}", priority = {i} }}' for i in range(len(urls)))
+    routes = f'[[route]]\nmodel = "m"\ntargets = [{order}]\n'
+    routes += '[[route]]\nmodel = "named"\ntargets = [{ upstream = "u0", model = "a-longer-target" }]\n'
+    head = f'[server]\nlisten = "127.0.0.1:0"\naccess_log = "{access_log}"\nerror_log = "off"\n'
+    return f"{head}{server}\n{rows}{routes}{more}"

@@ -5,46 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.gateway import Running, gateway
+from tests.support.gateway import Running
 from tests.support.raw import Answer, call, connect, request
-from tests.support.relay import FORM, Got, Play, RelayUpstream, form, sha
+from tests.support.relay import FORM, Play, RelayUpstream, form, sha
+from tests.turns.conftest import StartRelay
 
-Start = Callable[..., Awaitable[Running]]
 PREFIXES = ("/v1", "/openai/v1", "/crazyrouter/v1", "/skytells/v1", "/maritaca/api")
 NOISE = random.Random(7).randbytes(300_000)
-HEAD = '[server]\nlisten = "127.0.0.1:0"\naccess_log = "off"\nerror_log = "off"\n'
-
-
-def settings(*urls: str, server: str = "", upstream: str = "", targets: str = "", more: str = "") -> str:
-    """Upstreams u0, u1, …; the route `m` leads to them in this order, `named` to u0's model `target`."""
-    rows = "".join(
-        f'[[upstream]]\nname = "u{i}"\nprotocol = "openai"\nurl = "{url}"\ncredential = "env:UP"\n{upstream}\n'
-        for i, url in enumerate(urls)
-    )
-    order = targets or ", ".join(f'{{ upstream = "u{i}", priority = {i} }}' for i in range(len(urls)))
-    routes = f'[[route]]\nmodel = "m"\ntargets = [{order}]\n'
-    routes += '[[route]]\nmodel = "named"\ntargets = [{ upstream = "u0", model = "a-longer-target" }]\n'
-    return f"{HEAD}{server}\n{rows}{routes}{more}"
-
-
-@pytest.fixture
-async def start(tmp_path: Path) -> AsyncIterator[Start]:
-    """`await start(upstream, …)`: a gateway in front of these upstreams."""
-    async with AsyncExitStack() as stack:
-
-        async def begin(*upstreams: RelayUpstream, judge: Any = None, **more: str) -> Running:
-            urls = [(await stack.enter_async_context(upstream.running())).url for upstream in upstreams]
-            text = settings(*urls, **more)
-            return await stack.enter_async_context(gateway(tmp_path, text, {"UP": "sk-upstream"}, judge))
-
-        yield begin
 
 
 async def ask(running: Running, path: str, body: bytes, headers: dict[str, str] | None = None) -> Answer:
@@ -53,7 +24,7 @@ async def ask(running: Running, path: str, body: bytes, headers: dict[str, str] 
 
 # JSON
 
-JSON_PATHS = {
+JSON_PATHS: dict[str, dict[str, Any]] = {
     "/images/generations": {"prompt": "a cat", "n": 2},
     "/audio/speech": {"input": "Hello", "voice": "alloy"},
     "/rerank": {"query": "q", "documents": ["a", "b"]},
@@ -63,9 +34,9 @@ JSON_PATHS = {
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("path", JSON_PATHS)
-async def test_json_travels_to_the_byte(start: Start, prefix: str, path: str) -> None:
+async def test_json_travels_to_the_byte(start_relay: StartRelay, prefix: str, path: str) -> None:
     upstream = RelayUpstream(Play(NOISE, 201, "audio/mpeg", {"x-vendor": "1", "content-disposition": "attachment"}))
-    running = await start(upstream)
+    running = await start_relay(upstream)
     body = json.dumps({"x_vendor": [1.50, "é\n"], "model": "m", **JSON_PATHS[path]}, indent=1).encode()
     headers = {"authorization": "Bearer sk-client", "accept": "audio/mpeg", "cookie": "c"}
     answer = await ask(running, prefix + path, body, headers)
@@ -82,16 +53,16 @@ async def test_json_travels_to_the_byte(start: Start, prefix: str, path: str) ->
     assert "cookie" not in got.headers
 
 
-async def test_the_targets_model_takes_the_place_of_the_clients(start: Start) -> None:
+async def test_the_targets_model_takes_the_place_of_the_clients(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     assert (await ask(running, "/v1/rerank", b'{"a": 1.50, "model": "named", "b": [1e5]}')).status == 200
     assert upstream.got[0].body == b'{"a":1.50,"model":"a-longer-target","b":[1e5]}'
 
 
-async def test_of_a_parameter_that_stands_twice_the_last_one_is_sent_alone(start: Start) -> None:
+async def test_of_a_parameter_that_stands_twice_the_last_one_is_sent_alone(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     body = b'{"model": "other", "prompt": "x", "mod\\u0065l": "m"}'
     assert (await ask(running, "/v1/images/generations", body)).status == 200
     assert json.loads(upstream.got[0].body) == {"model": "m", "prompt": "x"}
@@ -111,17 +82,17 @@ async def test_of_a_parameter_that_stands_twice_the_last_one_is_sent_alone(start
         (b'{"model": "m", "a": ' + b"[" * 300 + b"]" * 300 + b"}", None, ""),
     ],
 )
-async def test_bad_json_is_refused(start: Start, body: bytes, param: str | None, words: str) -> None:
+async def test_bad_json_is_refused(start_relay: StartRelay, body: bytes, param: str | None, words: str) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     answer = await ask(running, "/v1/images/generations", body)
     assert (answer.status, answer.json["error"]["param"]) == (400, param)
     assert words in answer.json["error"]["message"]
     assert not upstream.got
 
 
-async def test_an_unknown_model_is_404(start: Start) -> None:
-    running = await start(RelayUpstream())
+async def test_an_unknown_model_is_404(start_relay: StartRelay) -> None:
+    running = await start_relay(RelayUpstream())
     answer = await ask(running, "/v1/audio/speech", b'{"model": "nobody", "input": "x"}')
     assert (answer.status, answer.json["error"]["code"]) == (404, "model_not_found")
 
@@ -133,9 +104,9 @@ async def test_an_unknown_model_is_404(start: Start) -> None:
     "path", ["/images/edits", "/images/variations", "/audio/transcriptions", "/audio/translations"]
 )
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_forms_travel_to_the_byte(start: Start, path: str, is_first: bool) -> None:
+async def test_forms_travel_to_the_byte(start_relay: StartRelay, path: str, is_first: bool) -> None:
     upstream = RelayUpstream(Play(b'{"text":"hi"}'))
-    running = await start(upstream)
+    running = await start_relay(upstream)
     parts: list[Any] = [("model", b"m"), ("file", NOISE, "a.wav"), ("prompt", b"x")]
     body = form(*(parts if is_first else reversed(parts)))
     answer = await ask(running, "/v1" + path, body, FORM)
@@ -147,9 +118,9 @@ async def test_forms_travel_to_the_byte(start: Start, path: str, is_first: bool)
 
 @pytest.mark.parametrize("size", [10, len(NOISE)])
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_the_targets_model_is_put_into_the_form(start: Start, size: int, is_first: bool) -> None:
+async def test_the_targets_model_is_put_into_the_form(start_relay: StartRelay, size: int, is_first: bool) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
 
     def made(model: bytes) -> bytes:
         parts: list[Any] = [("model", model), ("file", NOISE[:size], "a.wav")]
@@ -159,9 +130,9 @@ async def test_the_targets_model_is_put_into_the_form(start: Start, size: int, i
     assert upstream.got[0].digest == sha(made(b"a-longer-target"))
 
 
-async def test_a_form_in_chunks_travels_in_chunks(start: Start) -> None:
+async def test_a_form_in_chunks_travels_in_chunks(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     body = form(("model", b"named"), ("file", NOISE, "a.wav"))
     wire = await connect(running.port)
     await wire.send(
@@ -194,18 +165,18 @@ async def test_a_form_in_chunks_travels_in_chunks(start: Start) -> None:
         (form(("model", b"m")).replace(b"\r\n", b"\n"), "not valid multipart"),
     ],
 )
-async def test_bad_forms_are_refused(start: Start, body: bytes, words: str) -> None:
+async def test_bad_forms_are_refused(start_relay: StartRelay, body: bytes, words: str) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     answer = await ask(running, "/v1/audio/transcriptions", body, FORM)
     assert answer.status == 400
     assert words in answer.json["error"]["message"]
     assert all(got.is_cut or not got.digest for got in upstream.got)
 
 
-async def test_a_model_behind_too_large_a_file_is_asked_for_before_it(start: Start) -> None:
+async def test_a_model_behind_too_large_a_file_is_asked_for_before_it(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream, server="max_body = 100000")
+    running = await start_relay(upstream, server="max_body = 100000")
     answer = await ask(running, "/v1/audio/transcriptions", form(("file", NOISE, "f"), ("model", b"m")), FORM)
     assert (answer.status, answer.json["error"]["param"]) == (400, "model")
     assert "before the files" in answer.json["error"]["message"]
@@ -214,8 +185,8 @@ async def test_a_model_behind_too_large_a_file_is_asked_for_before_it(start: Sta
     assert (await ask(running, "/v1/audio/transcriptions", body, FORM)).status == 200
 
 
-async def test_what_is_larger_than_max_upload_is_413(start: Start) -> None:
-    running = await start(RelayUpstream(), server="max_upload = 200000\nmax_body = 100000")
+async def test_what_is_larger_than_max_upload_is_413(start_relay: StartRelay) -> None:
+    running = await start_relay(RelayUpstream(), server="max_upload = 200000\nmax_body = 100000")
     body = form(("model", b"m"), ("file", NOISE, "f"))
     answer = await ask(running, "/v1/audio/transcriptions", body, FORM)
     assert (answer.status, answer.json["error"]["code"]) == (413, "request_too_large")
@@ -231,7 +202,7 @@ async def test_what_is_larger_than_max_upload_is_413(start: Start) -> None:
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-async def test_files(start: Start, prefix: str) -> None:
+async def test_files(start_relay: StartRelay, prefix: str) -> None:
     upstream = RelayUpstream(
         Play(b'{"id":"file-1"}'),
         Play(b'{"data":[]}'),
@@ -239,7 +210,7 @@ async def test_files(start: Start, prefix: str) -> None:
         Play(NOISE, kind="application/octet-stream"),
         Play(b'{"deleted":true}'),
     )
-    running = await start(upstream)
+    running = await start_relay(upstream)
     body = form(("purpose", b"batch"), ("file", NOISE, "a.jsonl"))
     assert (await ask(running, f"{prefix}/files", body, FORM)).json == {"id": "file-1"}
     assert (await running.get(f"{prefix}/files?purpose=batch&limit=2")).json == {"data": []}
@@ -256,9 +227,9 @@ async def test_files(start: Start, prefix: str) -> None:
     ]
 
 
-async def test_batches(start: Start) -> None:
+async def test_batches(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     body = b'{"input_file_id": "f", "endpoint": "/v1/chat/completions"}'
     assert (await ask(running, "/v1/batches", body)).status == 200
     assert (await ask(running, "/v1/batches/b-1/cancel", b"")).status == 200
@@ -267,9 +238,9 @@ async def test_batches(start: Start) -> None:
     assert [got.target for got in upstream.got] == ["/v1/batches", "/v1/batches/b-1/cancel", "/v1/batches/b-1"]
 
 
-async def test_of_several_upstreams_with_files_one_is_named(start: Start) -> None:
+async def test_of_several_upstreams_with_files_one_is_named(start_relay: StartRelay) -> None:
     first, second = RelayUpstream(), RelayUpstream()
-    running = await start(first, second)
+    running = await start_relay(first, second)
     answer = await running.get("/v1/files")
     assert (answer.status, answer.json["error"]["code"]) == (400, "upstream_required")
     assert "x-antiphon-upstream" in answer.json["error"]["message"]
@@ -279,9 +250,9 @@ async def test_of_several_upstreams_with_files_one_is_named(start: Start) -> Non
     assert (answer.status, answer.json["error"]["code"]) == (404, "unknown_upstream")
 
 
-async def test_a_path_that_no_upstream_offers_is_404(start: Start) -> None:
+async def test_a_path_that_no_upstream_offers_is_404(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream, upstream='offers = ["embeddings", "rerank"]')
+    running = await start_relay(upstream, upstream='offers = ["embeddings", "rerank"]')
     answer = await running.get("/v1/files")
     assert (answer.status, answer.json["error"]["code"]) == (404, "unsupported_endpoint")
     answer = await ask(running, "/v1/images/generations", b'{"model": "m", "prompt": "x"}')
@@ -290,17 +261,17 @@ async def test_a_path_that_no_upstream_offers_is_404(start: Start) -> None:
     assert len(upstream.got) == 1
 
 
-async def test_without_a_model_the_only_upstream_is_asked(start: Start) -> None:
+async def test_without_a_model_the_only_upstream_is_asked(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(upstream)
+    running = await start_relay(upstream)
     assert (await ask(running, "/v1/images/generations", b'{"prompt": "x"}')).status == 200
     body = form(("image", NOISE, "i.png"))
     assert (await ask(running, "/v1/images/variations", body, FORM)).status == 200
     assert upstream.got[1].digest == sha(body)
 
 
-async def test_methods_that_a_path_does_not_have(start: Start) -> None:
-    running = await start(RelayUpstream())
+async def test_methods_that_a_path_does_not_have(start_relay: StartRelay) -> None:
+    running = await start_relay(RelayUpstream())
     for method, path, allowed in (
         ("DELETE", "/v1/files", "GET, POST"),
         ("POST", "/v1/files/f", "GET, DELETE"),
@@ -315,11 +286,11 @@ async def test_methods_that_a_path_does_not_have(start: Start) -> None:
 # Answers
 
 
-async def test_events_pass_as_they_are(start: Start) -> None:
+async def test_events_pass_as_they_are(start_relay: StartRelay) -> None:
     between = asyncio.Event()
     pieces = [b"event: image_generation.partial_image\ndata: {}\n\n", b": odd\r\rdata: x\n\n"]
     upstream = RelayUpstream(Play(kind="text/event-stream", pieces=pieces, between=between))
-    running = await start(upstream)
+    running = await start_relay(upstream)
     wire = await connect(running.port)
     await wire.send(request("POST", "/v1/images/generations", b'{"model": "m", "prompt": "x", "stream": true}'))
     status, headers = await wire.head()
@@ -332,16 +303,16 @@ async def test_events_pass_as_they_are(start: Start) -> None:
 
 
 @pytest.mark.parametrize("pieces", [None, [NOISE, NOISE]])
-async def test_a_cut_answer_is_seen_to_be_cut(start: Start, pieces: list[bytes] | None) -> None:
-    running = await start(RelayUpstream(Play(NOISE, pieces=pieces, cut=True, repeat=3)))
+async def test_a_cut_answer_is_seen_to_be_cut(start_relay: StartRelay, pieces: list[bytes] | None) -> None:
+    running = await start_relay(RelayUpstream(Play(NOISE, pieces=pieces, cut=True, repeat=3)))
     with pytest.raises((asyncio.IncompleteReadError, ValueError)):  # before the announced length, or the last chunk
         await ask(running, "/v1/audio/speech", b'{"model": "m", "input": "x"}')
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-async def test_errors_are_told_in_the_dialect(start: Start, prefix: str) -> None:
+async def test_errors_are_told_in_the_dialect(start_relay: StartRelay, prefix: str) -> None:
     said = json.dumps({"error": {"message": "no such voice, sk-upstream", "param": "voice", "code": "bad_voice"}})
-    running = await start(RelayUpstream(Play(said.encode(), 400)))
+    running = await start_relay(RelayUpstream(Play(said.encode(), 400)))
     answer = await ask(running, f"{prefix}/audio/speech", b'{"model": "m", "input": "x"}')
     assert (answer.status, answer.headers["content-type"]) == (400, "application/json")
     assert b"no such voice" in answer.body
@@ -349,15 +320,15 @@ async def test_errors_are_told_in_the_dialect(start: Start, prefix: str) -> None
 
 
 @pytest.mark.parametrize(("status", "seen"), [(401, 502), (404, 404), (429, 429), (500, 502), (503, 503), (302, 502)])
-async def test_statuses_of_upstreams(start: Start, status: int, seen: int) -> None:
-    running = await start(RelayUpstream(Play(b"{}", status, headers={"retry-after": "7", "location": "/x"})))
+async def test_statuses_of_upstreams(start_relay: StartRelay, status: int, seen: int) -> None:
+    running = await start_relay(RelayUpstream(Play(b"{}", status, headers={"retry-after": "7", "location": "/x"})))
     answer = await running.get("/v1/files/f/content")
     assert answer.status == seen
     assert answer.headers.get("retry-after") == ("7" if seen in (429, 503) else None)
 
 
-async def test_an_upstream_that_cannot_be_reached_is_502(start: Start) -> None:
-    running = await start(
+async def test_an_upstream_that_cannot_be_reached_is_502(start_relay: StartRelay) -> None:
+    running = await start_relay(
         more='[[upstream]]\nname = "u0"\nprotocol = "openai"\nurl = "http://127.0.0.1:1/v1"\n',
         targets='{ upstream = "u0" }',
     )
@@ -370,10 +341,10 @@ async def test_an_upstream_that_cannot_be_reached_is_502(start: Start) -> None:
 
 
 @pytest.mark.parametrize("size", [10, len(NOISE)])
-async def test_the_next_target_gets_the_same_body(start: Start, size: int) -> None:
+async def test_the_next_target_gets_the_same_body(start_relay: StartRelay, size: int) -> None:
     first, second = RelayUpstream(Play(status=500)), RelayUpstream(Play(b'{"text":"hi"}'))
     targets = '{ upstream = "u0", model = "one" }, { upstream = "u1", priority = 1 }'
-    running = await start(first, second, targets=targets)
+    running = await start_relay(first, second, targets=targets)
     body = form(("model", b"m"), ("file", NOISE[:size], "f"))
     answer = await ask(running, "/v1/audio/transcriptions", body, FORM)
     assert (answer.status, answer.body) == (200, b'{"text":"hi"}')
@@ -381,17 +352,17 @@ async def test_the_next_target_gets_the_same_body(start: Start, size: int) -> No
     assert second.got[0].digest == sha(body)
 
 
-async def test_a_body_that_was_not_kept_is_not_sent_again(start: Start) -> None:
+async def test_a_body_that_was_not_kept_is_not_sent_again(start_relay: StartRelay) -> None:
     first, second = RelayUpstream(Play(status=500)), RelayUpstream()
-    running = await start(first, second)
+    running = await start_relay(first, second)
     body = form(("model", b"m"), ("file", NOISE * 10, "f"))
     assert (await ask(running, "/v1/audio/transcriptions", body, FORM)).status == 502
     assert not second.got
 
 
-async def test_a_large_body_goes_to_the_next_target_while_none_was_reached(start: Start) -> None:
+async def test_a_large_body_goes_to_the_next_target_while_none_was_reached(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
-    running = await start(
+    running = await start_relay(
         upstream,
         targets='{ upstream = "gone" }, { upstream = "u0", priority = 1 }',
         more='[[upstream]]\nname = "gone"\nprotocol = "openai"\nurl = "http://127.0.0.1:1/v1"\n',
@@ -401,9 +372,9 @@ async def test_a_large_body_goes_to_the_next_target_while_none_was_reached(start
     assert upstream.got[0].digest == sha(body)
 
 
-async def test_no_second_try_after_the_first_byte(start: Start) -> None:
+async def test_no_second_try_after_the_first_byte(start_relay: StartRelay) -> None:
     first, second = RelayUpstream(Play(NOISE, cut=True)), RelayUpstream()
-    running = await start(first, second)
+    running = await start_relay(first, second)
     with pytest.raises(asyncio.IncompleteReadError):
         await ask(running, "/v1/audio/speech", b'{"model": "m", "input": "x"}')
     assert not second.got
