@@ -77,7 +77,8 @@ class RelayUpstream:
         self.got.append(got)
         play = self.plays.pop(0) if len(self.plays) > 1 else self.plays[0]
         if not isinstance(play, Play):
-            play = play(got)
+            await self._read(reader, got)
+            return await self._answer(writer, play(got), got)
         if play.hold is not None:
             await play.hold.wait()
         if not play.early:
