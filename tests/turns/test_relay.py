@@ -352,6 +352,15 @@ async def test_the_next_target_gets_the_same_body(start_relay: StartRelay, size:
     assert second.got[0].digest == sha(body)
 
 
+async def test_the_next_target_gets_the_same_json(start_relay: StartRelay) -> None:
+    first, second = RelayUpstream(Play(status=500)), RelayUpstream()
+    targets = '{ upstream = "u0", model = "one" }, { upstream = "u1", priority = 1 }'
+    running = await start_relay(first, second, targets=targets)
+    body = b'{ "model": "m",  "query": "x" }'
+    assert (await ask(running, "/v1/rerank", body)).status == 200
+    assert (first.got[0].body, second.got[0].body) == (b'{"model":"one","query":"x"}', body)
+
+
 async def test_a_body_that_was_not_kept_is_not_sent_again(start_relay: StartRelay) -> None:
     first, second = RelayUpstream(Play(status=500)), RelayUpstream()
     running = await start_relay(first, second)

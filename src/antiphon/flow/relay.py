@@ -145,9 +145,13 @@ async def _dispatch(
 
 
 def _readdress(turn: RelayTurn, body: Body, model: str) -> None:
-    if model != turn.request.model or turn.changes:
+    """The body as this target gets it; an earlier one may have had another model."""
+    if model != turn.request.model:
         body.readdress(model)
         turn.changes = (Change("model", "rewritten", f"the route's target asks for '{model}'"),)
+    elif turn.changes:
+        body.readdress(model)
+        turn.changes = ()
 
 
 async def _attempt(turn: RelayTurn, gateway: Gateway, upstream: Upstream, body: Body, attempt: Attempt) -> int:

@@ -50,13 +50,16 @@ class JsonBody(PlainBody):
             Names(names).refuse_look_alikes(self._document)
         except Fault as fault:
             raise refusal(fault) from None
-        self._original = data
-        super().__init__(_once(data) if _repeats(data, names) else data)
+        self._original = _once(data) if _repeats(data, names) else data
+        super().__init__(self._original)
 
     async def find(self, names: Collection[str]) -> Mapping[str, object]:
         return {name: self._document[name] for name in names if name in self._document}
 
     def readdress(self, model: str) -> None:
+        if model == self._document["model"]:
+            self.data = self._original
+            return
         rows = _raw.decode(self._original.removeprefix(BOM_UTF8))
         rows["model"] = msgspec.Raw(_encode(model))
         self.data = _encode(rows)

@@ -17,6 +17,7 @@ from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
+from antiphon.flow.relay_body import is_form
 from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
@@ -96,7 +97,7 @@ class Door:
     def wants_body(self, request: Request) -> bool:
         """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
         place = find(request.path)
-        if place is not None and place.relay and _is_form(request):
+        if place is not None and place.relay and is_form(request.headers.get(b"content-type", b"")):
             request.max_upload = self._options.max_upload
         try:
             request.admission = self._admit(request)
@@ -257,11 +258,6 @@ class Door:
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
-
-
-def _is_form(request: Request) -> bool:
-    """Such a body may be large, and need not be whole to be handed on."""
-    return request.headers.get(b"content-type", b"")[:10].lower() == b"multipart/"
 
 
 def _streams_by_query(query: bytes) -> bool:
