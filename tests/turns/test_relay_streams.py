@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import random
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.http.client_kit import CERTS
 from tests.support.gateway import Running
 from tests.support.judge import WordJudge
 from tests.support.raw import Answer, Wire, call, connect, request
@@ -207,6 +210,74 @@ async def test_expect_is_answered_before_the_upload(start_relay: StartRelay) -> 
     assert (await wire.answer()).status == 200
     assert upstream.got[0].digest == sha(body)
     wire.close()
+
+
+async def test_no_memory_for_an_upload_is_503(start_relay: StartRelay) -> None:
+    running = await start_relay(RelayUpstream(), server="max_body = 3000000\nmax_body_memory = 3000000")
+    wires = [await connect(running.port) for _ in range(2)]
+    behind = form(("file", NOISE * 4, "f"), ("model", b"m"))  # held until the model is found
+    for wire in wires:
+        wire.writer.write(head(len(behind), "/v1/audio/transcriptions") + behind[:2_000_000])
+    done, _ = await asyncio.wait(
+        {asyncio.ensure_future(wire.answer()) for wire in wires}, return_when="FIRST_COMPLETED"
+    )
+    [answer] = [one.result() for one in done]
+    assert (answer.status, answer.json["error"]["code"], answer.headers["retry-after"]) == (503, "overloaded", "1")
+    for wire in wires:
+        wire.reset()
+    await until(lambda: held(running) == 0)
+
+
+async def test_uploads_wait_for_their_turn_at_the_upstream(start_relay: StartRelay) -> None:
+    hold = asyncio.Event()
+    upstream = RelayUpstream(Play(hold=hold), Play())
+    running = await start_relay(upstream, upstream="max_concurrent = 1")
+    body = form(("file", NOISE * 5, "f"))
+    uploads = [
+        asyncio.ensure_future(call(running.port, "POST", "/v1/files", body=body, headers=FORM)) for _ in range(2)
+    ]
+    await until(lambda: bool(upstream.got))
+    hold.set()
+    assert [(await upload).status for upload in uploads] == [200, 200]
+    assert [got.digest for got in upstream.got] == [sha(body)] * 2
+
+
+async def test_an_upload_over_tls(start_relay: StartRelay) -> None:
+    tls = f'tls = {{ cert = "{CERTS / "server.pem"}", key = "{CERTS / "server.key"}" }}'
+    hold = asyncio.Event()
+    upstream = RelayUpstream(Play(NOISE, hold=hold, repeat=5))
+    running = await start_relay(upstream, server=tls)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    wire = Wire(*await asyncio.open_connection("127.0.0.1", running.port, ssl=context))
+    body = form(("file", NOISE * 20, "f"))
+    sending = asyncio.ensure_future(wire.send(head(len(body)) + body))
+    await until(lambda: bool(upstream.got))
+    hold.set()
+    answer = await wire.answer()
+    await sending
+    assert (answer.status, sha(answer.body)) == (200, sha(NOISE * 5))
+    assert upstream.got[0].digest == sha(body)
+    wire.close()
+
+
+async def test_a_packed_answer_is_unpacked(start_relay: StartRelay) -> None:
+    packed = Play(gzip.compress(NOISE), kind="audio/mpeg", headers={"content-encoding": "gzip"})
+    running = await start_relay(RelayUpstream(packed))
+    answer = await call(running.port, "POST", "/v1/audio/speech", body=SPEECH)
+    assert "content-encoding" not in answer.headers
+    assert sha(answer.body) == sha(NOISE)
+
+
+async def test_a_packed_request_is_unpacked(start_relay: StartRelay) -> None:
+    upstream = RelayUpstream()
+    running = await start_relay(upstream)
+    body = form(("model", b"m"), ("file", NOISE, "f"))
+    headers = {**FORM, "content-encoding": "gzip"}
+    path = "/v1/audio/transcriptions"
+    assert (await call(running.port, "POST", path, body=gzip.compress(body), headers=headers)).status == 200
+    assert upstream.got[0].digest == sha(body)
+    assert "content-encoding" not in upstream.got[0].headers
 
 
 # Keys, limits, lines

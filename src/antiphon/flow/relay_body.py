@@ -13,13 +13,13 @@ import msgspec
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.checks import Fault, Names
 from antiphon.chat.request import decode, refusal, refuse_model
-from antiphon.errors import AntiphonError, RequestError
+from antiphon.errors import AntiphonError, OverloadError, RequestError
 from antiphon.flow.form import Field, FormReader
 from antiphon.flow.ports import RelayCall, Upload
 
 REPLAYABLE: Final = 1024 * 1024  # bytes of an upload that are kept for another target
 PIECE: Final = 256 * 1024  # bytes written at once
-CODES: Final = {408: "timeout", 413: "request_too_large", 503: "overloaded"}
+CODES: Final = {408: "timeout", 413: "request_too_large"}
 MULTIPART: Final = b"multipart/form-data"
 
 _raw: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -143,6 +143,8 @@ class UploadBody:
         if self.error is not None:
             raise self.error
         refused = self.upload.refusal
+        if refused is not None and refused.status == 503:
+            raise OverloadError(refused.reason, retry_after=1)
         if refused is not None:
             raise RequestError(refused.reason, status=refused.status, code=CODES.get(refused.status))
 
@@ -182,7 +184,7 @@ class Sending:
             return
         try:
             self._body.check()
-        except RequestError as error:
+        except AntiphonError as error:
             self._fail(error)
             return
         while self._sent < len(upload.data) and not call.is_full:
