@@ -160,6 +160,16 @@ async def test_an_answer_before_the_end_of_the_upload_is_told_at_once(start_rela
     wire.close()
 
 
+@pytest.mark.parametrize("path", ["/v1/audio/transcriptions", "/v1/nowhere", "/v1/files"])
+async def test_a_client_that_reads_only_after_its_upload_is_told_why_it_was_refused(
+    start_relay: StartRelay, path: str
+) -> None:
+    running = await start_relay(RelayUpstream(), upstream='offers = ["audio/transcriptions"]')
+    body = form(("model", b"nobody"), ("file", NOISE * (80 if path != "/v1/nowhere" else 10), "f"))
+    answer = await call(running.port, "POST", path, body=body, headers=FORM)
+    assert answer.status == 404
+
+
 async def test_a_client_that_stops_sending_is_told_408(start_relay: StartRelay) -> None:
     upstream = RelayUpstream()
     running = await start_relay(upstream, server="body_timeout = 0.3")

@@ -211,7 +211,9 @@ class ServerConnection(asyncio.Protocol):
         if request.upload is not None:
             request.upload.owner = self
             request.upload.check_room()
+            self._spare = max(self._spare, request.max_upload)  # it may be answered before its end
         elif not request.keep_alive:
+            self._spare = max(self._spare, request.max_upload)
             self._mode = ENDED
         self.served = True
         self.deadline = inf
