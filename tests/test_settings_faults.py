@@ -103,7 +103,7 @@ UPSTREAM_FAULTS = [
     (
         'offers = ["file"]',
         "'offers[0]' must be one of completions, embeddings, images/generations, images/edits, images/variations, "
-        "audio/speech, audio/transcriptions, audio/translations, rerank, files, batches, not 'file'; "
+        "audio/speech, audio/transcriptions, audio/translations, rerank, moderations, files, batches, not 'file'; "
         "did you mean 'files'?",
     ),
     ('url = ""', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.gateway import Running
+from tests.support.judge import WordJudge
 from tests.support.raw import Answer, call, connect, request
 from tests.support.relay import FORM, Play, RelayUpstream, form, sha
 from tests.turns.conftest import StartRelay
@@ -95,6 +96,30 @@ async def test_an_unknown_model_is_404(start_relay: StartRelay) -> None:
     running = await start_relay(RelayUpstream())
     answer = await ask(running, "/v1/audio/speech", b'{"model": "nobody", "input": "x"}')
     assert (answer.status, answer.json["error"]["code"]) == (404, "model_not_found")
+
+
+async def test_moderations_of_a_model_that_a_route_names_are_relayed(start_relay: StartRelay) -> None:
+    upstream = RelayUpstream(Play(b'{"results":[]}'))
+    running = await start_relay(upstream)
+    body = b'{"model": "m",  "input": [{"type": "image_url", "image_url": {"url": "u"}}]}'
+    for prefix in PREFIXES:
+        answer = await ask(running, f"{prefix}/moderations", body)
+        assert (answer.status, answer.body) == (200, b'{"results":[]}')
+    assert {(got.target, got.digest) for got in upstream.got} == {("/v1/moderations", sha(body))}
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"input": "x"}', b'{"model": "other", "input": "x"}', b'{"model": "*", "input": "x"}']
+)
+async def test_other_moderations_are_answered_here(start_relay: StartRelay, body: bytes) -> None:
+    upstream = RelayUpstream()
+    more = '[[route]]\nmodel = "*"\ntargets = [{ upstream = "u0" }]\n'
+    running = await start_relay(upstream, judge=WordJudge(), more=more)
+    answer = await ask(running, "/v1/moderations", body)
+    assert (answer.status, answer.json["results"][0]["flagged"]) == (200, False)
+    assert not upstream.got
+    for bad in (b"{", b'{"model": 5, "input": "x"}'):
+        assert (await ask(running, "/v1/moderations", bad)).status == 400
 
 
 # Forms

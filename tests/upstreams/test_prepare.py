@@ -179,9 +179,9 @@ def test_there_too_usage_is_asked_for_where_streams_are_and_what_is_lacking_is_d
     ("protocol", "offers"),
     [
         ("openai", {"completions", "embeddings", *RELAYED}),
-        ("crazyrouter", {"completions", "embeddings", *RELAYED} - {"files", "batches"}),
+        ("crazyrouter", {"completions", "embeddings", *RELAYED} - {"files", "batches", "moderations"}),
         ("embedded", {"completions", "embeddings"}),
-        ("mistral", {"embeddings", "audio/speech", "audio/transcriptions", "files"}),
+        ("mistral", {"embeddings", "moderations", "audio/speech", "audio/transcriptions", "files"}),
         ("deepseek", {"completions"}),
         ("maritaca", {"files", "batches"}),
         ("scripted", set()),

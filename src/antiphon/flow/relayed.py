@@ -1,4 +1,4 @@
-"""The endpoints whose bodies are relayed unread: pictures, sound, ranking, files, batches."""
+"""The endpoints whose bodies are relayed unread: pictures, sound, ranking, moderations, files, batches."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ RELAYED: Final[Mapping[str, RelayEndpoint]] = MappingProxyType(
             RelayEndpoint("audio/transcriptions"),
             RelayEndpoint("audio/translations"),
             RelayEndpoint("rerank"),
+            RelayEndpoint("moderations"),  # of a model that a route names; others are answered here
             RelayEndpoint("files", names_model=False),
             RelayEndpoint("batches", names_model=False),
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 from msgspec import Struct
+from msgspec.json import Decoder
 
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError
@@ -50,6 +51,15 @@ class DoorOptions:
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
+
+
+class Asked(Struct):
+    """Of a body, the model."""
+
+    model: str = ""
+
+
+MODEL = Decoder(Asked)
 
 
 class Admission(Struct):
@@ -97,7 +107,11 @@ class Door:
     def wants_body(self, request: Request) -> bool:
         """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
         place = find(request.path)
-        if place is not None and place.relay and is_form(request.headers.get(b"content-type", b"")):
+        if (
+            place is not None
+            and place.endpoint is Endpoint.RELAY
+            and is_form(request.headers.get(b"content-type", b""))
+        ):
             request.max_upload = self._options.max_upload
         try:
             request.admission = self._admit(request)
@@ -157,7 +171,8 @@ class Door:
         if self._callers.is_limited:
             self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        kind = RelayClient if place.relay else ChatClient
+        is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
+        kind = RelayClient if is_relayed else ChatClient
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
@@ -179,6 +194,16 @@ class Door:
             self._turns.relay(incoming, asked)
         else:
             self._turns.begin(incoming)
+
+    def _is_routed(self, body: bytes, relay: str) -> bool:
+        """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""
+        try:
+            asked = MODEL.decode(body)
+        except (ValueError, RecursionError):  # for the endpoint to say
+            return False
+        route = self._gateway.routes.named(asked.model)
+        upstreams = self._gateway.upstreams
+        return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
     # Everything else
 

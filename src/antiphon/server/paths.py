@@ -51,7 +51,7 @@ class Place:
     dialect: str | None
     model: str = ""
     methods: tuple[bytes, ...] = GET
-    relay: str = ""  # which of `flow.relayed`
+    relay: str = ""  # which of `flow.relayed`; moderations are, where a route names their model
     path: bytes = b""  # of a relayed request, behind the prefix
 
 
@@ -83,7 +83,9 @@ def _exact() -> Mapping[bytes, Place]:
         places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect, methods=POST)
         places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect, methods=POST)
         places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect, methods=POST)
-        places[prefix + b"/moderations"] = Place(Endpoint.MODERATIONS, dialect, methods=POST)
+        places[prefix + b"/moderations"] = Place(
+            Endpoint.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
+        )
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
         for path, methods in RELAYS.items():
             if b"{" not in path:

@@ -29,7 +29,8 @@ LISTENING = frozenset({"audio/transcriptions", "audio/translations"})
 AUDIO = LISTENING | {"audio/speech"}
 FILES = frozenset({"files", "batches"})
 RERANK = frozenset({"rerank"})
-EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK
+MODERATIONS = frozenset({"moderations"})
+EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK | MODERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ ROWS = (
     Row("scripted", offers=frozenset()),
     Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
     # Its /openai/v1 endpoint; deployment URLs are not built yet.
-    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",), offers=EVERYTHING - RERANK),
+    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",), offers=EVERYTHING - RERANK - MODERATIONS),
     # Its completions are at another base, https://api.deepseek.com/beta.
     Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"}), offers=NO_EMBEDDINGS),
     Row(
@@ -102,12 +103,12 @@ ROWS = (
         reports_usage=False,
         lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"}),
         # Its /fim/completions is another thing, and so are its batches.
-        offers=NO_COMPLETIONS | {"audio/speech", "audio/transcriptions", "files"},
+        offers=NO_COMPLETIONS | MODERATIONS | {"audio/speech", "audio/transcriptions", "files"},
     ),
     Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"}), offers=TEXT | IMAGES),
     Row("openrouter", offers=TEXT | RERANK),
     Row("sglang", offers=TEXT | RERANK | IMAGES | LISTENING),
-    Row("together", offers=EVERYTHING),
+    Row("together", offers=EVERYTHING - MODERATIONS),
     Row("vllm", offers=TEXT | RERANK | IMAGES | AUDIO),
 )
 
