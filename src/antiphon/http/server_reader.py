@@ -341,7 +341,7 @@ class RequestReader:
         limit = max(request.max_upload, self._limits.max_body)
         upload = Upload(self._budget, limit, None if length is None else int(length))
         upload.feed(bytes(self._body))
-        self._body = b""
+        self._body = self._whole = b""
         self._upload = request.upload = upload
         self._keeps, request.keep_alive = request.keep_alive, False  # whoever answers before the end, ends it
         self._deliver(request)
