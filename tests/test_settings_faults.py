@@ -62,6 +62,8 @@ SERVER_FAULTS = [
     ('max_body = "20MB"', "'max_body' must be an integer, not a string"),
     ("max_body_memory = 0", "'max_body_memory' must be 1 or more"),
     ("max_body_memory = 1000", "'max_body_memory' must be 'max_body' (20971520) or more"),
+    ("max_upload = 0", "'max_upload' must be 1 or more"),
+    ('max_upload = "1 GB"', "'max_upload' must be an integer, not a string"),
     ("max_client_connections = -1", "'max_client_connections' must be 0 or more"),
     ("max_client_requests = 1.5", "'max_client_requests' must be an integer, not a number"),
     ('max_key_requests = "10"', "'max_key_requests' must be an integer, not a string"),
@@ -97,6 +99,13 @@ UPSTREAM_FAULTS = [
     ('base_url = "https://x"', "unknown key 'base_url'; did you mean 'url'?"),
     ('api_key = "sk-live-1"', "unknown key 'api_key'; did you mean 'credential'?"),
     ("credential = 1", "'credential' must be a string, not an integer"),
+    ('offers = "files"', "'offers' must be an array of strings, not a string"),
+    (
+        'offers = ["file"]',
+        "'offers[0]' must be one of completions, embeddings, images/generations, images/edits, images/variations, "
+        "audio/speech, audio/transcriptions, audio/translations, rerank, moderations, files, batches, not 'file'; "
+        "did you mean 'files'?",
+    ),
     ('url = ""', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),
     ('url = "api.openai.com/v1"', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),
     ('url = "ftp://x/"', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),

@@ -223,6 +223,8 @@ def _embedded(upstream: UpstreamSettings, engine: EngineOptions, log: Log, trust
 def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> HttpUpstream:
     origin, prefix = parse_url(url)
     row = CATALOG[upstream.protocol].at_host(origin.host)
+    if upstream.offers is not None:
+        row = replace(row, offers=frozenset(upstream.offers))
     proxy = proxy_for(origin, os.environ) if upstream.proxy else None
     is_tls = origin.tls or (proxy is not None and proxy.tls)
     timeout = upstream.timeout
@@ -324,4 +326,12 @@ def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUp
 
 def _door_options(server: ServerSettings) -> DoorOptions:
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(server.dialect, server.strict, silence, server.receipts, server.max_client_requests)
+    return DoorOptions(
+        server.dialect,
+        server.strict,
+        silence,
+        server.receipts,
+        server.max_client_requests,
+        max_upload=server.max_upload,
+        max_form=server.max_body,
+    )

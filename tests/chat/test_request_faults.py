@@ -263,7 +263,6 @@ TOOLS: list[Case] = [
     ({"tool_choice": {"type": "custom"}}, *lacks("tool_choice.custom")),
     ({"functions": []}, *hollow("functions")),
     ({"functions": [{}]}, *lacks("functions[0].name")),
-    ({"function_call": "always"}, *supported("function_call", "always", "'none' and 'auto'")),
     ({"function_call": {}}, *lacks("function_call.name")),
 ]
 

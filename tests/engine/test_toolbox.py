@@ -146,6 +146,11 @@ def test_functions_of_old() -> None:
             "function_call",
         ),
         (
+            {"tools": None, "functions": [WEATHER], "function_call": "always"},
+            "Invalid value: 'always'. Supported values are: 'none' and 'auto'.",
+            "function_call",
+        ),
+        (
             {"tools": [*TOOLS, {"type": "web_search"}]},
             "Invalid value: 'web_search'. This model calls tools of the client only. "
             "Supported values are: 'function' and 'custom'.",

@@ -12,8 +12,10 @@ import pytest
 from antiphon.flow.ports import Judge
 from antiphon.upstreams.scripted import Script, ScriptedUpstream
 from tests.support.gateway import Running, gateway, to_one
+from tests.support.relay import RelayUpstream, settings
 
 Start = Callable[..., Awaitable[tuple[Running, ScriptedUpstream]]]
+StartRelay = Callable[..., Awaitable[Running]]
 
 
 @pytest.fixture
@@ -29,5 +31,18 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
             stack.push_async_callback(upstream.stop)
             running = await stack.enter_async_context(gateway(tmp_path, to_one(url, **settings), environ, judge))
             return running, upstream
+
+        yield begin
+
+
+@pytest.fixture
+async def start_relay(tmp_path: Path) -> AsyncIterator[StartRelay]:
+    """`await start_relay(upstream, …)`: a gateway in front of these upstreams."""
+    async with AsyncExitStack() as stack:
+
+        async def begin(*upstreams: RelayUpstream, judge: Judge | None = None, **more: str) -> Running:
+            urls = [(await stack.enter_async_context(upstream.running())).url for upstream in upstreams]
+            environ = {"UP": "sk-upstream", "KEY": "sk-client"}
+            return await stack.enter_async_context(gateway(tmp_path, settings(*urls, **more), environ, judge))
 
         yield begin

@@ -105,18 +105,35 @@ TRAVELS: list[dict[str, Any]] = [
     {"verbosity": "unseen"},
     {"tool_choice": "unseen"},
     {"tools": [{"type": "unseen", "unseen": {}}]},
+    {"functions": [{"name": "f"}], "function_call": "unseen"},
+    {"modalities": ["text", "unseen"]},
+    {"audio": {"format": "unseen", "voice": "v"}},
+    {"prompt_cache_retention": "unseen"},
+    {"web_search_options": {"search_context_size": "unseen"}},
+    {"messages": [{"role": "user", "content": [{"type": "unseen", "unseen": {}}]}]},
+    {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u", "detail": "unseen"}}]}]},
     {"max_tokens": 0},
 ]
+BASES = ("/openai/v1", "/crazyrouter/v1", "/skytells/v1", "/maritaca/api")
 
 
+@pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("asked", TRAVELS)
-async def test_what_only_the_upstream_can_know_reaches_it(start: Start, asked: dict[str, Any]) -> None:
+async def test_what_only_the_upstream_can_know_reaches_it(start: Start, asked: dict[str, Any], base: str) -> None:
     running, upstream = await start(json_answer(completion()), json_answer(completion()))
-    assert (await running.post(**asked)).status == 200
+    path = f"{base}/chat/completions"
+    assert (await running.post(path, **asked)).status == 200
     [received] = sent(upstream, asked)
     assert received == asked
-    refused = (await running.post(**asked, headers={"x-antiphon-strict": "1"})).status
-    assert refused == (200 if "max_tokens" in asked else 400)
+    refused = await running.post(path, **asked, headers={"x-antiphon-strict": "1"})
+    if "max_tokens" in asked:
+        assert refused.status == 200
+        return
+    assert refused.status == 400
+    if base != "/crazyrouter/v1":  # its errors have no `param`
+        named = "messages" if "response_format" in asked else list(asked)[-1]  # JSON has to be spoken of in a message
+        error = refused.json.get("error", refused.json)
+        assert error["param"].startswith(named)
 
 
 def sent(upstream: ScriptedUpstream, asked: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import pytest
 
 from antiphon.chat.plain_request import PlainRequest, read_plain
 from antiphon.errors import RequestError
+from antiphon.flow.relayed import RELAYED
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
 
@@ -177,16 +178,21 @@ def test_there_too_usage_is_asked_for_where_streams_are_and_what_is_lacking_is_d
 @pytest.mark.parametrize(
     ("protocol", "offers"),
     [
-        ("openai", {"completions", "embeddings"}),
+        ("openai", {"completions", "embeddings", *RELAYED}),
+        ("crazyrouter", {"completions", "embeddings", *RELAYED} - {"files", "batches", "moderations"}),
         ("embedded", {"completions", "embeddings"}),
-        ("mistral", {"embeddings"}),
+        ("mistral", {"embeddings", "moderations", "audio/speech", "audio/transcriptions", "files"}),
         ("deepseek", {"completions"}),
-        ("maritaca", set()),
+        ("maritaca", {"files", "batches"}),
         ("scripted", set()),
     ],
 )
 def test_the_catalog_says_what_there_is_beside_chat(protocol: str, offers: set[str]) -> None:
     assert CATALOG[protocol].offers == offers
+
+
+def test_the_catalog_knows_no_other_endpoints() -> None:
+    assert {name for row in CATALOG.values() for name in row.offers} <= {"completions", "embeddings", *RELAYED}
 
 
 def plain(**ask: Any) -> PlainRequest:

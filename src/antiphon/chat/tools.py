@@ -99,7 +99,7 @@ CHOICE_OBJECT: Final = tagged(
 )
 CHOICE_WORD: Final = word("none", "auto", "required")
 TOOL_CHOICE: Final = either(CHOICE_WORD, CHOICE_OBJECT, "one of a string or object")
-FUNCTION_CALL: Final = either(word("none", "auto", travels=False), NAMED, "one of a string or object")
+FUNCTION_CALL: Final = either(word("none", "auto"), NAMED, "one of a string or object")
 
 
 def names_one_tool(document: Mapping[str, Any]) -> bool:

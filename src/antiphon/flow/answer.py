@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
@@ -31,12 +31,16 @@ from antiphon.flow.judge import (
     weigh_prompt,
 )
 from antiphon.flow.large import read_large
-from antiphon.flow.ports import Incoming
+from antiphon.flow.ports import Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
+from antiphon.flow.relay import RelayRequest, RelayTurn, relay
+from antiphon.flow.relayed import RELAYED, RelayEndpoint
 from antiphon.flow.running import Running
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
 from antiphon.sse import DONE, frame
+
+AnyEndpoint: TypeAlias = Endpoint[R] | LocalEndpoint[R] | RelayEndpoint
 
 
 class Turns:
@@ -76,6 +80,21 @@ class Turns:
             self._end(turn, _fail(turn, error))
         elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
+
+    def relay(self, incoming: Incoming, asked: Relayed) -> None:
+        """Hands a request on, and its answer back."""
+        turn = Turn(
+            incoming.id,
+            RelayRequest(asked),
+            incoming.dialect,
+            incoming.client,
+            incoming.strict,
+            incoming.wants_receipt,
+            incoming.key,
+            incoming.headers,
+            incoming.received,
+        )
+        self._start(turn, RELAYED[asked.endpoint])
 
     def give_up(self) -> None:
         """The drain's time is over: clients that still wait are told so, rather than cut."""
@@ -127,19 +146,21 @@ class Turns:
     def _start(
         self,
         turn: Turn[R],
-        endpoint: Endpoint[R] | LocalEndpoint[R],
+        endpoint: AnyEndpoint[R],
         begun: Begun | None = None,
         unread: Incoming | None = None,
     ) -> None:
         """`unread`: a request whose body has to be measured first."""
-        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway.bounds)
+        reading = None
+        if unread is not None and not isinstance(endpoint, RelayEndpoint):
+            reading = read_large(turn, unread, endpoint, self._gateway.bounds)
         task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 
     async def _answer(
         self,
         turn: Turn[R],
-        endpoint: Endpoint[R] | LocalEndpoint[R],
+        endpoint: AnyEndpoint[R],
         begun: Begun | None,
         reading: Coroutine[Any, Any, None] | None,
     ) -> None:
@@ -150,11 +171,15 @@ class Turns:
                 self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
+                status = 200
+            elif isinstance(endpoint, RelayEndpoint):
+                status = await relay(cast(RelayTurn, turn), gateway, endpoint)
             elif turn.request.stream:
                 await _stream(turn, gateway, endpoint, begun)
+                status = 200
             else:
                 await _whole(turn, gateway, endpoint, begun)
-            status = 200
+                status = 200
         except AntiphonError as error:
             if error.code == "context_length_exceeded":
                 error.param = endpoint.asks

@@ -56,10 +56,14 @@ def ask_prompt(turn: AnyTurn, gateway: Gateway, texts: Texts) -> Asked | None:
     """Asks about the prompt. None: nobody judges this turn."""
     if turn.policy is None or gateway.judge is None:
         return None
-    found = texts.prompt(turn.request, turn.policy.judge_tools)
-    longest = turn.policy.max_text
+    return ask_texts(turn, gateway.judge, turn.policy, texts.prompt(turn.request, turn.policy.judge_tools))
+
+
+def ask_texts(turn: AnyTurn, judge: Judge, policy: Policy, found: list[str] | None) -> Asked:
+    """`found`: the texts of the prompt. None: they cannot be read."""
+    longest = policy.max_text
     if found and (longest is None or sum(map(len, found)) <= longest):
-        return gateway.judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
+        return judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
     known.set_result(FAILURE if found is None else OVER_LENGTH if found else CALM)
     return known

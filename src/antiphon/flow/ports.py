@@ -130,6 +130,104 @@ class Upstream(Protocol):
     ) -> Call:
         """Sends a prepared request. `headers` are the client's; some travel on [client-headers]."""
 
+    def offers(self, endpoint: str) -> bool:
+        """Does it have this endpoint?"""
+
+    def relay(
+        self,
+        asked: Relayed,
+        headers: Mapping[bytes, bytes],
+        body: bytes | BodySource,
+        length: int | None,
+        receiver: RelayReceiver,
+    ) -> RelayCall:
+        """Sends a request as it is. `length`: of a body that comes in pieces, where it is known."""
+
+
+class Upload(Protocol):
+    """The body of a request that is handed on while it arrives."""
+
+    data: bytearray
+    """What has arrived and was not dropped."""
+    room: int
+    """Bytes of `data` at which reading pauses."""
+    complete: bool
+    watch: Callable[[bytes], None]
+    """Called with each piece as it arrives."""
+    on_change: Callable[[], None]
+    """Called when there is more, the end, or a refusal."""
+
+    @property
+    def dropped(self) -> int: ...
+
+    @property
+    def length(self) -> int | None:
+        """As announced."""
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why the rest will not come."""
+
+    def drop(self, size: int) -> None:
+        """The first `size` bytes of `data` are no longer needed."""
+
+    def replace(self, start: int, end: int, new: bytes) -> None:
+        """Other bytes in the place of some of `data`."""
+
+    def widen(self, room: int) -> None:
+        """Changes `room`."""
+
+
+class Refusal(Protocol):
+    """What is wrong with a request on the level of HTTP."""
+
+    status: int
+    reason: str
+
+
+class Relayed(msgspec.Struct):
+    """A request whose body nobody here has to understand."""
+
+    endpoint: str  # of `flow.relayed`
+    client: RelayClient
+    method: bytes
+    path: bytes  # behind the API's base: /files/file-1/content
+    query: bytes
+    body: bytes
+    upload: Upload | None = None  # in the place of the body
+    most_held: int = 0  # bytes of an upload that may be held to find out where it goes
+
+
+class BodySource(Protocol):
+    """Who gives the body of a request in pieces."""
+
+    def on_writable(self) -> None:
+        """The upstream takes bytes."""
+
+
+class RelayCall(Call, Protocol):
+    @property
+    def is_full(self) -> bool:
+        """The upstream takes no bytes for now. `BodySource.on_writable` is called when it does."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def end_body(self) -> None: ...
+
+
+class RelayReceiver(Protocol):
+    """Takes a relayed answer."""
+
+    def begin(self, status: int, headers: Mapping[bytes, bytes]) -> None:
+        """A good answer begins."""
+
+    def data(self, data: bytes) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def fail(self, error: UpstreamError, source: int) -> None:
+        """The attempt failed; nothing follows."""
+
 
 class Flow(Protocol):
     """Something that can be held up."""
@@ -209,6 +307,11 @@ class Client(Protocol):
 
     def fail(self, error: AntiphonError, receipt: Document | None) -> None:
         """An error: a real status while nothing has left, in-band afterwards."""
+
+
+class RelayClient(Client, Protocol):
+    def begin(self, status: int, headers: Mapping[bytes, bytes]) -> None:
+        """The head of an answer that is relayed. `write` and `finish` follow."""
 
 
 @dataclass(frozen=True, slots=True)

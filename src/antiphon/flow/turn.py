@@ -140,7 +140,7 @@ class Turn(msgspec.Struct, Generic[R]):
             path=client.path[:MODEL_SHOWN].decode("latin-1"),
             dialect=self.dialect.name,
             key=self.key,
-            model=request.model[:MODEL_SHOWN] if is_read else None,
+            model=request.model[:MODEL_SHOWN] or None,
             route=None if route is None else route.model,
             upstream=attempts[-1].target.upstream if attempts else None,
             attempts=len(attempts),

@@ -92,6 +92,13 @@ class Nobody:
 NOBODY: Final = Nobody()
 
 
+class BodySource(Protocol):
+    """Who gives the body of a request in pieces."""
+
+    def on_writable(self) -> None:
+        """The connection takes bytes: `RelayCall.write` may be called until `is_full`. Called again after that."""
+
+
 class Call:
     """Made by Pool.send(). pause, resume, cancel and linger may be called at any time, also from within the sink."""
 
@@ -110,6 +117,8 @@ class Call:
         "sink",
         "wait",
     )
+    source: BodySource | None = None  # of a body that is still being sent
+    is_endless = False  # the answer may be of any size
 
     def __init__(self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float) -> None:
         self._pool = pool
@@ -169,3 +178,40 @@ class Call:
         else:
             self.resume()
             self._pool.hurry(self, LINGER)
+
+
+class RelayCall(Call):
+    """Made by Pool.relay(): an answer of any size and, with a source, a body that is sent in pieces."""
+
+    __slots__ = ("_chunked", "source")
+    is_endless = True
+
+    def __init__(
+        self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float, source: BodySource | None
+    ) -> None:
+        super().__init__(pool, sink, request, is_head, deadline)
+        self.source: BodySource | None = source
+        self._chunked = False
+
+    def chunk(self) -> None:
+        """The body's length is not known: it is sent in chunks."""
+        self._chunked = True
+
+    @property
+    def is_full(self) -> bool:
+        """No more can be written for now, or for ever: wait for `on_writable`."""
+        return self.connection is None or self.connection.is_full
+
+    def write(self, data: bytes) -> None:
+        """A piece of the body. Not an empty one, which would end it."""
+        if self.connection is not None:
+            self.heard = True  # to send is progress: the clock starts again
+            self.connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end_body(self) -> None:
+        """The body is complete; the answer is awaited from now on."""
+        if self.connection is not None:
+            self.source = None
+            self.heard = True
+            if self._chunked:
+                self.connection.write(b"0\r\n\r\n")

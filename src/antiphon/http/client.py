@@ -9,13 +9,14 @@ client_reader.py what came back; call.py what the sender holds. Redirects are no
 
 from __future__ import annotations
 
-from antiphon.http.call import Call, ClientError, Concurrency, Failure, Sink, Timeouts
+from antiphon.http.call import BodySource, Call, ClientError, Concurrency, Failure, RelayCall, Sink, Timeouts
 from antiphon.http.origin import Origin, parse_url
 from antiphon.http.pool import Pool
 from antiphon.http.proxy import Proxy, proxy_for
 from antiphon.http.tls import ssl_context
 
 __all__ = [
+    "BodySource",
     "Call",
     "ClientError",
     "Concurrency",
@@ -23,6 +24,7 @@ __all__ = [
     "Origin",
     "Pool",
     "Proxy",
+    "RelayCall",
     "Sink",
     "Timeouts",
     "parse_url",

@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         "_reader",
         "_room",
         "call",
+        "is_full",
         "look",
         "since",
         "transport",
@@ -66,6 +67,7 @@ class Connection(asyncio.Protocol):
         self._room = 0  # bytes that the body may still have
         self._inflater: Inflater | None = None
         self.call: Call | None = None
+        self.is_full = False  # the peer reads more slowly than we write
         self.look: Look = _unseen  # at the socket, while the connection is idle
         self.since = 0.0  # idle since
         self.transport: asyncio.Transport | None = None
@@ -97,6 +99,21 @@ class Connection(asyncio.Protocol):
         if call.paused:
             call.wait = inf
             self.hold()
+        if call.source is not None:
+            call.source.on_writable()
+
+    def write(self, data: bytes) -> None:
+        """More of the body of the request under way."""
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def pause_writing(self) -> None:
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        self.is_full = False
+        if self.call is not None and self.call.source is not None:
+            self.call.source.on_writable()
 
     def hold(self) -> None:
         if self.transport is not None and not self.transport.is_closing():
@@ -258,7 +275,7 @@ class Connection(asyncio.Protocol):
     def _prepare(self, call: Call, headers: dict[bytes, bytes]) -> tuple[Failure, str] | None:
         """How the body is to be taken, from the head; or why it will not be."""
         kind = headers.get(b"content-type", b"")
-        self._endless = endless = kind != _JSON and kind.lower().startswith(_EVENT_STREAM)
+        self._endless = endless = call.is_endless or (kind != _JSON and kind.lower().startswith(_EVENT_STREAM))
         self._room = self._pool.max_body
         self._inflater = None
         encoding = headers.get(b"content-encoding")
@@ -303,7 +320,7 @@ class Connection(asyncio.Protocol):
             self.release()
         self.call = None
         self._pool.finish(call)
-        if self._reader.keep:
+        if self._reader.keep and call.source is None:  # else the rest of the request would follow
             self._pool.park(self)
         else:
             self.abort()

@@ -20,10 +20,12 @@ from antiphon.http.call import (
     QUEUED,
     READING,
     WAITING,
+    BodySource,
     Call,
     ClientError,
     Concurrency,
     Failure,
+    RelayCall,
     Sink,
     Timeouts,
 )
@@ -150,6 +152,40 @@ class Pool:
             self._start(call)
         return call
 
+    def relay(
+        self,
+        method: bytes,
+        path: bytes,
+        headers: bytes,
+        body: bytes | BodySource,
+        sink: Sink,
+        length: int | None = None,
+    ) -> RelayCall:
+        """As `send`, for an answer of any size and a body that may come in pieces. `length`: of such a body, where it
+        is known. It goes on a connection of its own: on one that has served before it could not be sent again."""
+        loop = self._loop = self._loop or asyncio.get_running_loop()
+        source = None if isinstance(body, bytes) else body
+        head = b"%b %b%b%b%b" % (method, self._target, path, self._prefix, headers)
+        if isinstance(body, bytes):
+            sized = b"content-length: %d\r\n" % len(body) if body or method in _BODIED else b""
+            request = b"%b%b\r\n%b" % (head, sized, body)
+        elif length is None:
+            request = head + b"transfer-encoding: chunked\r\n\r\n"
+        else:
+            request = b"%bcontent-length: %d\r\n\r\n" % (head, length)
+        if self._timer is None:
+            self.now = loop.time()
+            self._timer = loop.call_later(TICK, self._tick)
+        call = RelayCall(self, sink, request, method == b"HEAD", self.now + self._total, source)
+        if source is not None and length is None:
+            call.chunk()
+        self._active.add(call)
+        if len(self._active) > self._most_running:
+            self._queue(call)
+        else:
+            self._start(call)
+        return call
+
     async def close(self) -> None:
         """Calls still running fail with RESET; returns when every socket is closed (or after a second)."""
         self._closed = True
@@ -187,7 +223,7 @@ class Pool:
 
     def _start(self, call: Call) -> None:
         """On an idle connection that still stands, or on a new one."""
-        while self._idle:
+        while self._idle and call.source is None:
             connection = self._idle.pop()
             transport = connection.transport
             if transport is None or transport.is_closing():

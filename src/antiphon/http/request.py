@@ -1,6 +1,7 @@
 """One request as it was read, and the reasons for which a request is refused.
 
-Header names are lower-case bytes; a repeated header is joined with ", " (RFC 9110 §5.3). The body is whole and decoded.
+Header names are lower-case bytes; a repeated header is joined with ", " (RFC 9110 §5.3). The body is whole and decoded,
+unless it is an upload (`server_upload`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Request(Struct, eq=False):
     http10: bool = False
     body: bytes = b""
     admission: Any = None  # what was found at the end of its head, for the handler
+    max_upload: int = 0  # bytes; not 0: the body may be handed on while it arrives
+    upload: Any = None  # … and is: an Upload
 
     def __repr__(self) -> str:
         return f"<Request {self.method!r} {self.path!r}, body of {len(self.body)} bytes>"

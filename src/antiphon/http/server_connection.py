@@ -192,6 +192,8 @@ class ServerConnection(asyncio.Protocol):
                 self._wait = BODY
                 self._pace.begin_body(now)
             deadline = self._pace.deadline(size, now)
+            if self._reader.request.upload is not None:  # how long it takes is a matter of its receiver too
+                deadline = inf if self._held is not None else now + self.server.limits.body_timeout
             self.deadline = inf if self._owes_continue else deadline
         elif self._wait is not HEAD:
             self._wait = HEAD
@@ -206,7 +208,12 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(Refusal(503, SPENT), request)
             return
         bodies.held += size
-        if not request.keep_alive:
+        if request.upload is not None:
+            request.upload.owner = self
+            request.upload.check_room()
+            self._spare = max(self._spare, request.max_upload)  # it may be answered before its end
+        elif not request.keep_alive:
+            self._spare = max(self._spare, request.max_upload)
             self._mode = ENDED
         self.served = True
         self.deadline = inf
@@ -263,6 +270,22 @@ class ServerConnection(asyncio.Protocol):
         self.transport.resume_reading()
         if held:
             self.data_received(held)
+        elif self._reader.request is not None and self._reader.request.upload is not None:
+            self._await_rest(0)
+
+    # Uploads: bodies that are handed on while they arrive
+
+    def pause_upload(self) -> None:
+        if self._held is None:
+            self._pause_reading()
+
+    def resume_upload(self) -> None:
+        self.server.soon(self._make_room)
+
+    def end_upload(self) -> None:
+        if self._mode is OPEN:
+            self._wait = IDLE
+            self.deadline = inf
 
     def _discard(self, size: int) -> None:
         self._spare -= size
@@ -299,6 +322,8 @@ class ServerConnection(asyncio.Protocol):
         assert exchange is not None
         server = self.server
         server.bodies.held -= len(exchange.request.body)
+        if exchange.request.upload is not None:
+            exchange.request.upload.close()
         if exchange.on_end is not None:
             server.call(exchange.on_end)
         if not keep:
@@ -341,6 +366,10 @@ class ServerConnection(asyncio.Protocol):
         self._wait = IDLE
         self._owes_continue = False
         self.deadline = inf
+        uploading = self._reader.request
+        if uploading is not None and uploading.upload is not None:  # its handler answers it
+            uploading.upload.refuse(refusal)
+            return
         self._refusal = (refusal, request or self._reader.so_far())
         self._reader.drop()
         self._proceed()
@@ -363,6 +392,9 @@ class ServerConnection(asyncio.Protocol):
             return
         self._set_closed()
         self._mode = LINGERING
+        if self._held is not None:
+            self._unhold()
+            self.transport.resume_reading()
         if self.transport.can_write_eof():
             self.transport.write_eof()
 
@@ -414,6 +446,8 @@ class ServerConnection(asyncio.Protocol):
         exchange = self._forget_running()
         for waiting in self._queue:
             self.server.bodies.held -= len(waiting.request.body)
+            if waiting.request.upload is not None:
+                waiting.request.upload.close()
         self._queue.clear()
         self._refusal = None
         callback = None if exchange is None else exchange.lose()
@@ -424,6 +458,8 @@ class ServerConnection(asyncio.Protocol):
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             self.server.bodies.held -= len(exchange.request.body)
+            if exchange.request.upload is not None:
+                exchange.request.upload.close()
             if exchange.on_end is not None:
                 self.server.call(exchange.on_end)
         return exchange

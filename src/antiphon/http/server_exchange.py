@@ -88,8 +88,8 @@ class Exchange:
         connection.transport.write(data)
         connection.release(keep)
 
-    def start(self, status: int, headers: bytes) -> None:
-        """The head of an answer whose body follows in pieces."""
+    def start(self, status: int, headers: bytes, length: int | None = None) -> None:
+        """The head of an answer whose body follows in pieces. `length`: of the body, where it is known."""
         if self.closed:
             return
         if self.status:
@@ -97,12 +97,16 @@ class Exchange:
         request, connection = self.request, self._connection
         self.status = status
         self._mute = request.method == b"HEAD" or status in BODILESS
-        self._chunking = self._cuttable = not (self._mute or request.http10)
-        # To an HTTP/1.0 client only the end of the connection can end the body.
-        keep = request.keep_alive and connection.may_keep() and (self._mute or not request.http10)
+        is_sized = length is not None and status not in BODILESS
+        self._cuttable = not self._mute and (is_sized or not request.http10)
+        self._chunking = self._cuttable and not is_sized
+        # To an HTTP/1.0 client only the end of the connection can end a body whose length is not known.
+        keep = request.keep_alive and connection.may_keep() and (self._mute or is_sized or not request.http10)
         self._keep = keep
         self._transport = connection.transport
         framing = b"transfer-encoding: chunked\r\n" if self._chunking else b""
+        if length is not None and is_sized:
+            framing = b"content-length: %d\r\n" % length
         tail = (KEEP_ALIVE if request.http10 else END) if keep else CLOSE
         self._transport.write(b"%b%b%b%b" % (status_line(status), headers, framing, tail))
 

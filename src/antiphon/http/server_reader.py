@@ -5,7 +5,8 @@ that ends the connection, nothing more is read (`ended`).
 
 Whether a body is wanted is asked at the end of its head: always where it is compressed or announced by Expect, else
 only if the read that brought the head did not bring the body. A request whose body is not wanted is delivered without
-it, as the last one of its connection.
+it, as the last one of its connection. A request with `max_upload` is delivered when its body begins, and the body is
+handed on while it arrives.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from antiphon.http.server_rules import (
     head_size,
     refusal_for,
 )
+from antiphon.http.server_upload import Upload
 
 MISSES: Final = 8  # heads learnt in vain, one after another, before a connection's are no longer learnt
 
@@ -60,6 +62,7 @@ class RequestReader:
         "_fresh",
         "_headers",
         "_host",
+        "_keeps",
         "_known",
         "_limits",
         "_misses",
@@ -68,6 +71,7 @@ class RequestReader:
         "_piece",
         "_repeats",
         "_target",
+        "_upload",
         "_wants_body",
         "_whole",
         "barred",
@@ -94,6 +98,8 @@ class RequestReader:
         self._asked = False  # whether the present body is wanted
         self._budget = budget or BodyBudget()
         self._charged = 0  # bytes of the present body that the budget counts
+        self._upload: Upload | None = None  # where the present body goes
+        self._keeps = True  # whether its request keeps the connection, once it is complete
         # Not empty while the parser stands between two requests. It calls list.clear itself: quicker than one of ours.
         self._fresh = [True]
         self.on_message_begin = self._fresh.clear
@@ -164,7 +170,8 @@ class RequestReader:
         request = self.request
         if request is None or self.inflater is not None:
             return 0
-        return int(request.headers.get(b"content-length", 0)) - len(self._body)
+        arrived = len(self._body) if self._upload is None else self._upload.size
+        return int(request.headers.get(b"content-length", 0)) - arrived
 
     def so_far(self) -> Request | None:
         """As much of the present request as is known, for the answer to a faulty one."""
@@ -185,6 +192,7 @@ class RequestReader:
         self._deliver = _ignore
         self._expect = _ignore
         self._wants_body = _want
+        self._upload = None
         self.request = None
         self._known = None
         self._parser = None  # type: ignore[assignment]  # nothing is fed any more
@@ -231,7 +239,7 @@ class RequestReader:
             self._at = len(line)
         length = headers.get(b"content-length")
         if length is not None and int(length) > limits.max_body:
-            raise Refusal(413, f"The request body is larger than {limits.max_body} bytes.")
+            self._check_length(request, int(length))
         if b"transfer-encoding" in headers:
             check_transfer_encoding(headers[b"transfer-encoding"], http10=request.http10)
         if b"content-encoding" in headers and has_body(headers):
@@ -243,13 +251,16 @@ class RequestReader:
             check_expect(headers[b"expect"])
             expects = has_body(headers)
         if expects or self.inflater is not None:
-            if not self._is_wanted(request):
+            if not (self._asked or self._is_wanted(request)):
                 raise Unread
             if expects:
                 self._expect()
 
     def on_body(self, data: bytes) -> None:
         self.fed = 1
+        if self._upload is not None:
+            self._upload.feed(data)
+            return
         if self.inflater is not None:
             self._inflate(self.inflater, data)
             return
@@ -268,6 +279,9 @@ class RequestReader:
         self._fresh.append(True)
         request = self.request
         if request is None or self._detour:
+            return
+        if self._upload is not None:
+            self._end_upload(self._upload, request)
             return
         if self.inflater is not None:
             self.inflater.close()
@@ -307,8 +321,40 @@ class RequestReader:
         self._asked = True
         if not self._wants_body(request):
             return False
-        self._budget.check(int(request.headers.get(b"content-length", 0)))
+        if not request.max_upload or self.inflater is not None:
+            self._budget.check(int(request.headers.get(b"content-length", 0)))
         return True
+
+    def _check_length(self, request: Request, length: int) -> None:
+        """A body longer than what is read whole."""
+        most = self._limits.max_body
+        if b"content-encoding" not in request.headers:
+            is_wanted = self._is_wanted(request)
+            most = max(most, request.max_upload)
+            if request.max_upload and not is_wanted:
+                raise Unread
+        if length > most:
+            raise Refusal(413, f"The request body is larger than {most} bytes.")
+
+    def _begin_upload(self, request: Request) -> None:
+        length = request.headers.get(b"content-length")
+        limit = max(request.max_upload, self._limits.max_body)
+        upload = Upload(self._budget, limit, None if length is None else int(length))
+        upload.feed(bytes(self._body))
+        self._body = self._whole = b""
+        self._upload = request.upload = upload
+        self._keeps, request.keep_alive = request.keep_alive, False  # whoever answers before the end, ends it
+        self._deliver(request)
+
+    def _end_upload(self, upload: Upload, request: Request) -> None:
+        self._upload = self.request = None
+        self._headers = {}
+        self._repeats = 0
+        self._asked = False
+        self.fed = 0
+        self.ended = not self._keeps
+        request.keep_alive = self._keeps
+        upload.end()
 
     def _deliver_unread(self) -> None:
         request = self.request
@@ -389,9 +435,14 @@ class RequestReader:
 
     def _check_body(self, request: Request) -> None:
         """Part of a body is here."""
+        if self._upload is not None:
+            return
         try:
             if self._asked or self._is_wanted(request):
-                self._charge()
+                if request.max_upload and self.inflater is None:
+                    self._begin_upload(request)
+                else:
+                    self._charge()
             else:
                 self._deliver_unread()
         except Refusal:

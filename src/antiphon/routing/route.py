@@ -45,6 +45,10 @@ class RouteTable:
             route = None if pattern is None else self._routes[pattern]
         return route
 
+    def named(self, model: str) -> Route | None:
+        """The route of that very name, not one of a pattern."""
+        return None if is_pattern(model) else self._routes.get(model)
+
     def __iter__(self) -> Iterator[Route]:
         return iter(self._routes.values())
 

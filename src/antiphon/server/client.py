@@ -5,7 +5,7 @@ The status line waits for the first chunk (or the first keep-alive comment): unt
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -19,7 +19,9 @@ Clock = Callable[[], float]
 encode = msgspec.json.Encoder().encode
 
 JSON = b"content-type: application/json\r\n"
-EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\nx-accel-buffering: no\r\n"
+UNBUFFERED = b"cache-control: no-cache\r\nx-accel-buffering: no\r\n"
+EVENTS = b"content-type: text/event-stream; charset=utf-8\r\n" + UNBUFFERED
+RELAYED_HEADERS = (b"content-type", b"content-disposition")
 
 
 class ChatClient:
@@ -102,6 +104,27 @@ class ChatClient:
     def _head(self, lines: bytes) -> bytes:
         spent = int((self._clock() - self.exchange.received) * 1000)
         return b"%b%bopenai-processing-ms: %d\r\n" % (lines, self._headers, spent)
+
+
+class RelayClient(ChatClient):
+    """The client of a relayed turn: what it gets is the upstream's answer, byte by byte."""
+
+    __slots__ = ()
+
+    def begin(self, status: int, headers: Mapping[bytes, bytes]) -> None:
+        lines = b"".join(b"%b: %b\r\n" % (name, headers[name]) for name in RELAYED_HEADERS if name in headers)
+        if headers.get(b"content-type", b"").lower().startswith(b"text/event-stream"):
+            lines += UNBUFFERED
+        length = headers.get(b"content-length")
+        self._committed = True
+        self.exchange.start(status, self._head(lines), None if length is None else int(length))
+
+    def fail(self, error: AntiphonError, receipt: Document | None) -> None:
+        """An answer that has begun is cut: its client sees that it is not whole."""
+        if self._committed:
+            self.exchange.abort()
+        else:
+            super().fail(error, receipt)
 
 
 def error_headers(error: AntiphonError) -> bytes:

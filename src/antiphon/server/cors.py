@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 EXPOSED = b"x-request-id, retry-after, openai-processing-ms"
-METHODS = b"GET, POST, OPTIONS"
+METHODS = b"GET, POST, DELETE, OPTIONS"
 MAX_AGE = b"600"
 
 

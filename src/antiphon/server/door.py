@@ -11,18 +11,20 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 from msgspec import Struct
+from msgspec.json import Decoder
 
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Incoming
+from antiphon.flow.ports import Document, Incoming, Relayed
+from antiphon.flow.relay_body import is_form
 from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
 from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
-from antiphon.server.client import JSON, ChatClient, encode, error_headers
+from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
@@ -47,6 +49,17 @@ class DoorOptions:
     silence: float  # seconds of silence before a comment [keep-alive]
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
+    max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
+
+
+class Asked(Struct):
+    """Of a body, the model."""
+
+    model: str = ""
+
+
+MODEL = Decoder(Asked)
 
 
 class Admission(Struct):
@@ -84,7 +97,7 @@ class Door:
             admission = request.admission or self._admit(request)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST":
+            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -93,6 +106,13 @@ class Door:
 
     def wants_body(self, request: Request) -> bool:
         """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
+        place = find(request.path)
+        if (
+            place is not None
+            and place.endpoint is Endpoint.RELAY
+            and is_form(request.headers.get(b"content-type", b""))
+        ):
+            request.max_upload = self._options.max_upload
         try:
             request.admission = self._admit(request)
         except AntiphonError as error:
@@ -101,7 +121,8 @@ class Door:
         return request.method == b"POST"
 
     def _admit(self, request: Request) -> Admission:
-        """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn."""
+        """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn, as
+        does whatever is relayed."""
         place = EXACT.get(request.path) or find(request.path)
         if place is None:
             raise _unknown_path(request)
@@ -150,11 +171,14 @@ class Door:
         if self._callers.is_limited:
             self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
+        is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
+        kind = RelayClient if is_relayed else ChatClient
+        client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
             place.endpoint.value,
             dialect,
-            ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock),
+            client,
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
             b"x-antiphon-receipt" in headers and self._gives_receipt(request, key),
             None if key is None else key.name,
@@ -164,7 +188,22 @@ class Door:
         )
         if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
-        self._turns.begin(incoming)
+        if isinstance(client, RelayClient):
+            asked = Relayed(place.relay, client, request.method, place.path, request.query, request.body)
+            asked.upload, asked.most_held = request.upload, self._options.max_form
+            self._turns.relay(incoming, asked)
+        else:
+            self._turns.begin(incoming)
+
+    def _is_routed(self, body: bytes, relay: str) -> bool:
+        """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""
+        try:
+            asked = MODEL.decode(body)
+        except (ValueError, RecursionError):  # for the endpoint to say
+            return False
+        route = self._gateway.routes.named(asked.model)
+        upstreams = self._gateway.upstreams
+        return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
     # Everything else
 
@@ -172,9 +211,7 @@ class Door:
         """Preflights, wrong methods and questions of health come before the key."""
         if self._cors.preflight(request.method, request.headers) is not None:
             return True
-        if request.method != place.endpoint.method and not (
-            request.method == b"HEAD" and place.endpoint.method == b"GET"
-        ):
+        if request.method not in place.methods and not (request.method == b"HEAD" and b"GET" in place.methods):
             raise _wrong_method(request)
         return place.endpoint in HEALTH
 
@@ -219,7 +256,7 @@ class Door:
         if error.status == 405:
             place = find(exchange.request.path)
             assert place is not None
-            headers += b"allow: %b\r\n" % place.endpoint.method
+            headers += b"allow: %b\r\n" % b", ".join(place.methods)
         body = dialect.write_error(error, request_id)
         key = self._keys.find(exchange.request.headers, dialect=dialect.name)
         if self._gives_receipt(exchange.request, key):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
+
+POST = (b"POST",)
+GET = (b"GET",)
 
 
 class Endpoint(Enum):
@@ -16,15 +20,11 @@ class Endpoint(Enum):
     MODERATIONS = "moderations"
     MODELS = "models"
     MODEL = "model"
+    RELAY = "relay"
     HEALTH = "health"
     READY = "ready"
 
-    @property
-    def method(self) -> bytes:
-        return b"POST" if self in TURNS else b"GET"
 
-
-TURNS = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, Endpoint.MODERATIONS})  # begin a turn
 HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
@@ -50,16 +50,47 @@ class Place:
     endpoint: Endpoint
     dialect: str | None
     model: str = ""
+    methods: tuple[bytes, ...] = GET
+    relay: str = ""  # which of `flow.relayed`; moderations are, where a route names their model
+    path: bytes = b""  # of a relayed request, behind the prefix
+
+
+# Paths that are relayed, behind the prefix; `{}` stands for an id.
+RELAYS: Mapping[bytes, tuple[bytes, ...]] = MappingProxyType(
+    {
+        b"/images/generations": POST,
+        b"/images/edits": POST,
+        b"/images/variations": POST,
+        b"/audio/speech": POST,
+        b"/audio/transcriptions": POST,
+        b"/audio/translations": POST,
+        b"/rerank": POST,
+        b"/files": (b"GET", b"POST"),
+        b"/files/{}": (b"GET", b"DELETE"),
+        b"/files/{}/content": GET,
+        b"/batches": (b"GET", b"POST"),
+        b"/batches/{}": GET,
+        b"/batches/{}/cancel": POST,
+    }
+)
+HOLDERS = (b"files", b"batches")  # of things that have ids
+ID = re.compile(rb"(?!\.{1,2}$)[A-Za-z0-9._~:=@+-]{1,512}")
 
 
 def _exact() -> Mapping[bytes, Place]:
     places = {b"/healthz": Place(Endpoint.HEALTH, None), b"/readyz": Place(Endpoint.READY, None)}
     for prefix, dialect in PREFIXES.items():
-        places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect)
-        places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect)
-        places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect)
-        places[prefix + b"/moderations"] = Place(Endpoint.MODERATIONS, dialect)
+        places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect, methods=POST)
+        places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect, methods=POST)
+        places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect, methods=POST)
+        places[prefix + b"/moderations"] = Place(
+            Endpoint.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
+        )
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
+        for path, methods in RELAYS.items():
+            if b"{" not in path:
+                name = path[1:].decode()
+                places[prefix + path] = Place(Endpoint.RELAY, dialect, methods=methods, relay=name, path=path)
     return MappingProxyType(places)
 
 
@@ -76,7 +107,22 @@ def find(path: bytes) -> Place | None:
         if path.startswith(start) and len(path) > len(start):
             model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
             return Place(Endpoint.MODEL, PREFIXES[prefix], model)
+        if path.startswith(prefix + b"/"):
+            held = _find_held(path[len(prefix) :], PREFIXES[prefix])
+            if held is not None:
+                return held
     return None
+
+
+def _find_held(path: bytes, dialect: str | None) -> Place | None:
+    """A file or a batch."""
+    _, holder, *rest = path.split(b"/")
+    if holder not in HOLDERS or not rest or ID.fullmatch(rest[0]) is None:
+        return None
+    methods = RELAYS.get(b"/".join((b"", holder, b"{}", *rest[1:])))
+    if methods is None:
+        return None
+    return Place(Endpoint.RELAY, dialect, methods=methods, relay=holder.decode(), path=path)
 
 
 def dialect_of(path: bytes) -> str | None:

@@ -53,6 +53,7 @@ class ServerSettings:
     auth: bool = False
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
+    max_upload: int = 512 * 1024 * 1024
     max_body_memory: int | None = None  # None: 256 MiB, or max_body where that is more
     max_json_depth: int = 200
     max_json_values: int = 500_000
@@ -101,6 +102,7 @@ class UpstreamSettings:
     forward_headers: tuple[str, ...] = ()
     ca: str | None = None
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
+    offers: tuple[str, ...] | None = None  # likewise
     max_idle: int = 256
     max_concurrent: int | None = None  # None: no limit
     queue: int = 64

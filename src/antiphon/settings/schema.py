@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
 from antiphon.settings.kinds import (
     DOLLARS,
@@ -83,6 +84,7 @@ SERVER = Table(
         "auth": SWITCH,
         "strict": SWITCH,
         "max_body": whole(1),
+        "max_upload": whole(1),
         "max_body_memory": whole(1),
         "max_json_depth": whole(8, 500),
         "max_json_values": whole(1000),
@@ -130,6 +132,7 @@ UPSTREAM = Table(
         "forward_headers": Many(HEADER),
         "ca": AUTHORITIES,
         "lacks": Many(PARAMETER_NAME),
+        "offers": Many(one_of("completions", "embeddings", *RELAYED)),
         "max_idle": whole(0, 65536),
         "max_concurrent": whole(1, 1_000_000),
         "queue": whole(0, 1_000_000),

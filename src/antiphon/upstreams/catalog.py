@@ -23,6 +23,16 @@ class Auth(Enum):
     API_KEY = b"api-key: "  # Azure
 
 
+TEXT = frozenset({"completions", "embeddings"})
+IMAGES = frozenset({"images/generations", "images/edits", "images/variations"})
+LISTENING = frozenset({"audio/transcriptions", "audio/translations"})
+AUDIO = LISTENING | {"audio/speech"}
+FILES = frozenset({"files", "batches"})
+RERANK = frozenset({"rerank"})
+MODERATIONS = frozenset({"moderations"})
+EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK | MODERATIONS
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     protocol: str
@@ -38,7 +48,7 @@ class Row:
     text_only: bool = False  # message content must be a string: text parts are joined
     stop_list: bool = False  # `stop` must be an array
     reasoning_history: bool = True  # takes `reasoning_content` in assistant messages (E9)
-    offers: frozenset[str] = frozenset({"completions", "embeddings"})  # endpoints beside chat's
+    offers: frozenset[str] = TEXT  # endpoints beside chat's
 
     def at_host(self, host: str) -> Row:
         """The row for an upstream at this host."""
@@ -62,8 +72,9 @@ ENGINE = frozenset(
 )
 
 ROWS = (
-    Row("openai", hides_sizes=("openai.com",)),
-    Row("crazyrouter", renames=MAX_TOKENS),
+    # Also any server that speaks its protocol: what it does not have, it says itself.
+    Row("openai", hides_sizes=("openai.com",), offers=EVERYTHING),
+    Row("crazyrouter", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
     Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
     Row(
         "maritaca",
@@ -72,28 +83,33 @@ ROWS = (
         text_only=True,
         stop_list=True,
         reasoning_history=False,
-        offers=frozenset(),
+        offers=FILES,
     ),
     Row("scripted", offers=frozenset()),
     Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
     # Its /openai/v1 endpoint; deployment URLs are not built yet.
-    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",)),
+    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",), offers=EVERYTHING - RERANK - MODERATIONS),
     # Its completions are at another base, https://api.deepseek.com/beta.
     Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"}), offers=NO_EMBEDDINGS),
-    Row("groq", lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}), offers=NO_COMPLETIONS),
-    Row("llamacpp", lacks=frozenset({"n"})),
+    Row(
+        "groq",
+        lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}),
+        offers=NO_COMPLETIONS | AUDIO | FILES,
+    ),
+    Row("llamacpp", lacks=frozenset({"n"}), offers=TEXT | RERANK | LISTENING),
     Row(
         "mistral",
         renames=MAX_TOKENS,
         reports_usage=False,
         lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"}),
-        offers=NO_COMPLETIONS,  # its /fim/completions is another thing
+        # Its /fim/completions is another thing, and so are its batches.
+        offers=NO_COMPLETIONS | MODERATIONS | {"audio/speech", "audio/transcriptions", "files"},
     ),
-    Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"})),
-    Row("openrouter"),
-    Row("sglang"),
-    Row("together"),
-    Row("vllm"),
+    Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"}), offers=TEXT | IMAGES),
+    Row("openrouter", offers=TEXT | RERANK),
+    Row("sglang", offers=TEXT | RERANK | IMAGES | LISTENING),
+    Row("together", offers=EVERYTHING - MODERATIONS),
+    Row("vllm", offers=TEXT | RERANK | IMAGES | AUDIO),
 )
 
 CATALOG: Mapping[str, Row] = MappingProxyType({row.protocol: row for row in ROWS})

@@ -15,17 +15,19 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import cast
 
 import msgspec
 
 from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Document, Receiver
-from antiphon.http.client import Call, ClientError, Failure, Pool
+from antiphon.flow.ports import Document, Receiver, Relayed, RelayReceiver
+from antiphon.http.client import BodySource, Call, ClientError, Failure, Pool, RelayCall
 from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
+from antiphon.upstreams.relay import RelayAnswer, asked_lines, target, without_asked
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -34,6 +36,7 @@ ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
+CONFORMED = frozenset({"completions", "embeddings"})  # those whose answers are read; others are relayed
 Log = Callable[[str], None]
 
 
@@ -68,9 +71,10 @@ class HttpUpstream:
         self._log = log
         self._prepare: Callable[..., Prepared] = prepare
         prefix = path.removesuffix(row.path.encode())
+        self._prefix = prefix
         self._models_path = prefix + b"/models"
         self._beside: dict[str, HttpUpstream] = {}
-        self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers}
+        self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers & CONFORMED}
 
     def at(self, endpoint: str) -> HttpUpstream | None:
         return self._beside.get(endpoint)
@@ -94,6 +98,25 @@ class HttpUpstream:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
+
+    def offers(self, endpoint: str) -> bool:
+        return endpoint in self._row.offers
+
+    def relay(
+        self,
+        asked: Relayed,
+        headers: Mapping[bytes, bytes],
+        body: bytes | BodySource,
+        length: int | None,
+        receiver: RelayReceiver,
+    ) -> RelayCall:
+        errors = Answer(self.name, False, cast(Receiver, receiver), 0, self._secrets, self._log)  # only fails it
+        lines = without_asked(self._headers) + asked_lines(headers)
+        for name in self._forward:
+            if name in headers and not (b"connection" in headers and name in connection_options(headers)):
+                lines += self._forwarded(name, headers[name], 0)
+        path = target(self._prefix, asked)
+        return self._pool.relay(asked.method, path, lines, body, RelayAnswer(receiver, errors), length)
 
     async def models(self) -> list[Document]:
         """What it says it has. Raises UnknownModels."""

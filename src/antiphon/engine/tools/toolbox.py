@@ -76,6 +76,9 @@ class Toolbox:
         choice: Any = document.get("function_call") or "auto"
         if choice == "none":
             return None
+        if type(choice) is str and choice != "auto":
+            text = f"Invalid value: '{choice[:64]}'. Supported values are: 'none' and 'auto'."
+            raise RequestError(text, param="function_call", code="invalid_value")
         named = choice != "auto"
         if named:
             tools = (find(tools, choice["name"], "function_call", "functions"),)
