@@ -78,6 +78,34 @@ def decode(payload: bytes) -> LedgerEntry:
 
 def clean(entry: LedgerEntry) -> LedgerEntry:
     """The entry as every store can hold it: texts are bounded UTF-8 without NUL, integers fit 64 bits."""
+    return entry if _is_clean(entry) else _cleaned(entry)
+
+
+def _is_clean(entry: LedgerEntry) -> bool:
+    """True of nearly all; a tenth of the cost of cleaning."""
+    texts = (
+        *(entry.request_id, entry.kind, entry.corrects, entry.key, entry.team, entry.endpoint, entry.dialect),
+        *(entry.route, entry.model_asked, entry.model, entry.upstream, entry.error, entry.blocked, entry.usage),
+        *(entry.price_version, entry.finish, *entry.tags),
+    )
+    text = "".join(filter(None, texts))
+    numbers = (
+        *(entry.status, entry.attempts, entry.input_tokens, entry.cached_tokens, entry.cache_write_tokens),
+        *(entry.output_tokens, entry.reasoning_tokens, entry.price, entry.duration, entry.first_chunk or 0),
+    )
+    return (
+        text.isascii()
+        and "\0" not in text
+        and len(text) <= 2 * LONGEST_TEXT
+        and min(numbers) >= -MOST
+        and max(numbers) <= MOST
+        and 0 <= entry.time <= LATEST
+        and len(entry.tags) <= MOST_TAGS
+        and entry.detail is None
+    )
+
+
+def _cleaned(entry: LedgerEntry) -> LedgerEntry:
     values = {name: _clean_value(getattr(entry, name)) for name in entry.__struct_fields__ if name != "detail"}
     values["time"] = max(0, min(LATEST, entry.time))
     values["tags"] = tuple(dict.fromkeys(clean_text(tag) for tag in entry.tags[:MOST_TAGS]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from antiphon.accounts.rollups import MEASURES, Sums
+from antiphon.accounts.rollups import BY_KEY, MEASURES, Sums
 
 PERIODS: Final = ("hour", "day", "total")
 SPLITS: Final = ("key", "model", "tag", "team", "upstream")
@@ -14,7 +14,7 @@ PAGE: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class UsageQuery:
-    """`only`: one name of one dimension, such as ("model", "gpt-4o"); with it, `split` is "key" or None."""
+    """`only`: one name of one dimension, such as ("model", "gpt-4o"). ValueError: what is not kept (`rollups.py`)."""
 
     since: int
     until: int  # not included; both count by whole hours or days
@@ -27,9 +27,14 @@ class UsageQuery:
 
     def __post_init__(self) -> None:
         if self.only is not None and self.split not in (None, "key"):
-            raise ValueError("usage of one name is told apart by key alone")
-        if self.key is not None and self.split in ("key", "team"):
-            raise ValueError(f"usage of one key is not told apart by {self.split}")
+            raise ValueError(f"usage of one {self.only[0]} can be told apart by key alone")
+        if self.key is not None and self.split not in (None, *BY_KEY):
+            raise ValueError(f"usage of one key cannot be told apart by {self.split}")
+        by_both = self.dimension != "all" and (self.split == "key" or self.key is not None)
+        if by_both and self.period == "hour":
+            raise ValueError(f"usage by key and {self.dimension} is kept by day, not by hour")
+        if by_both and self.dimension not in BY_KEY:
+            raise ValueError(f"usage of one {self.dimension} is not kept by key")
 
     @property
     def grain(self) -> str:
@@ -37,7 +42,16 @@ class UsageQuery:
 
     @property
     def dimension(self) -> str:
-        return self.only[0] if self.only is not None else self.split or "all"
+        if self.only is not None:
+            return self.only[0]
+        return "all" if self.split is None or self.split == "key" else self.split
+
+    @property
+    def name(self) -> str | None:
+        """The one name that is looked at. None: all."""
+        if self.only is not None:
+            return self.only[1]
+        return None if self.dimension != "all" else ""
 
 
 @dataclass(frozen=True, slots=True)

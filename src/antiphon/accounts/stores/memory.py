@@ -152,12 +152,12 @@ class MemoryLedger:
         return found
 
     async def usage(self, query: UsageQuery) -> list[UsageRow]:
-        by_key = query.only is not None and query.split == "key"
+        by_key = query.split == "key"
         sums: dict[tuple[int, str], Sums] = {}
         for key, added in self._rollups.items():
             if key.grain != query.grain or key.dimension != query.dimension:
                 continue
-            if not query.since <= key.start < query.until or (query.only is not None and key.name != query.only[1]):
+            if not query.since <= key.start < query.until or query.name not in (None, key.name):
                 continue
             if key.scope == "" if by_key else key.scope != (query.key or ""):
                 continue

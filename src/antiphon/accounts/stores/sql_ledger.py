@@ -29,7 +29,7 @@ COUNT: Final = (
 )
 NAMES: Final = (
     "select dimension, name from rollups where grain = 'day' and start = $1 and scope = '' "
-    "and dimension in ('key', 'model', 'tag', 'team', 'upstream')"
+    "and dimension in ('model', 'tag', 'team', 'upstream')"
 )
 TOTALS: Final = ", ".join(f"cast(sum({name}) as bigint)" for name in MEASURES)
 PAGE: Final = "(bucket, label) > ($5, $6) order by bucket, label limit $7"
@@ -40,9 +40,10 @@ USAGE: Final = (
     f"where {SPAN} and scope = $10 and (cast($11 as text) is null or name = $11) "
     f"group by bucket, label) as sums where {PAGE}"
 )
+# `+start`: SQLite must not take the index on it, but the primary key up to the scope.
 USAGE_BY_KEY: Final = (
     f"select * from (select start * $8 as bucket, scope as label, {TOTALS} from rollups "  # noqa: S608
-    f"where {SPAN} and scope <> '' and name = $9 group by bucket, label) as sums where {PAGE}"
+    f"where grain = $1 and dimension = $2 and +start >= $3 and +start < $4 and scope > '' and name = $9 group by bucket, label) as sums where {PAGE}"
 )
 WHOLE: Final = 1_000_000  # letters of a name: all of them
 PRUNE: Final = (
@@ -90,16 +91,15 @@ class SqlLedger:
         return [_listed(row) for row in rows]
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
-        name = None if query.only is None else query.only[1]
         after = query.after or (-1, "")
         values = (query.grain, query.dimension, query.since, query.until, *after, query.limit)
         timed = int(query.period != "total")
         async with self._database.reading() as connection:
-            if query.only is not None and query.split == "key":
-                rows = await connection.fetch(USAGE_BY_KEY, *values, timed, name)
+            if query.split == "key":
+                rows = await connection.fetch(USAGE_BY_KEY, *values, timed, query.name)
             else:
                 shown = WHOLE if query.split else 0
-                rows = await connection.fetch(USAGE, *values, timed, shown, query.key or "", name)
+                rows = await connection.fetch(USAGE, *values, timed, shown, query.key or "", query.name)
         return [UsageRow(row[0], row[1], tuple(row[2:])) for row in rows]
 
     async def prune(self, keep: Retention, now: int) -> int:

@@ -164,8 +164,8 @@ class _Lane:
     @asynccontextmanager
     async def transaction(self, begin: str) -> AsyncIterator[Connection]:
         async with self._free:
-            await self.run(lambda connection: connection.execute(begin))
             try:
+                await self.run(lambda connection: connection.execute(begin))
                 yield _Statements(self)
                 await self.run(lambda connection: connection.execute("commit"))
             except BaseException:
