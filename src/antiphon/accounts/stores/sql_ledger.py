@@ -43,7 +43,8 @@ USAGE: Final = (
 # `+start`: SQLite must not take the index on it, but the primary key up to the scope.
 USAGE_BY_KEY: Final = (
     f"select * from (select start * $8 as bucket, scope as label, {TOTALS} from rollups "  # noqa: S608
-    f"where grain = $1 and dimension = $2 and +start >= $3 and +start < $4 and scope > '' and name = $9 group by bucket, label) as sums where {PAGE}"
+    "where grain = $1 and dimension = $2 and +start >= $3 and +start < $4 and scope > '' and name = $9 "
+    f"group by bucket, label) as sums where {PAGE}"
 )
 WHOLE: Final = 1_000_000  # letters of a name: all of them
 PRUNE: Final = (
