@@ -139,8 +139,8 @@ async def test_a_locked_file_is_an_outage_and_ends(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_postgres_goes_away_and_comes_back(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with running(tmp_path_factory.mktemp("restarted")) as server:
+async def test_postgres_goes_away_and_comes_back() -> None:
+    with running() as server:
         url = server.database()
         store = open_postgres(url)
         await store.open()

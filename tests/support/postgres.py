@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sysconfig
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,17 +82,17 @@ class Postgres:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Postgres]:
-    for part in (folder, *folder.parents):
-        if os.geteuid() == 0 and not part.stat().st_mode & 0o001:
-            part.chmod(part.stat().st_mode | 0o011)  # so that nobody finds its data folder
-    postgres = Postgres(folder)
-    postgres.create()
-    postgres.start()
-    try:
-        yield postgres
-    finally:
-        postgres.stop()
+def running() -> Iterator[Postgres]:
+    """Not in pytest's own folders, which only their owner may enter."""
+    with tempfile.TemporaryDirectory(prefix="antiphon-postgres-") as folder:
+        os.chmod(folder, 0o711)
+        postgres = Postgres(Path(folder))
+        postgres.create()
+        try:
+            postgres.start()
+            yield postgres
+        finally:
+            postgres.stop()
 
 
 def _binaries(folder: Path) -> Path:
