@@ -6,6 +6,7 @@
     keys.py        issued keys; key_cache.py: a copy of them all in memory; key_feed.py keeps that copy current
     journal/       entries on disk before they reach the store
     stores/        memory, SQLite and PostgreSQL behind one contract
+    upkeep.py      ships and prunes, for one process of a machine; places.py: URLs and folders
     commands/      `antiphon key`, `antiphon usage`
 Rules: times are integer microseconds since 1970 UTC, money is integer micro-units, statements take parameters only.
 """

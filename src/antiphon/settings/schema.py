@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from antiphon.settings import model
 from antiphon.settings.kinds import (
+    COUNTERS,
     DOLLARS,
     NAME,
     PARAMETER_NAME,
@@ -316,7 +317,7 @@ MODEL = Table(
     required=("name",),
 )
 
-ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})
+ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": COUNTERS})
 
 
 def _build_settings(
@@ -363,4 +364,4 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 # Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "store"), ("accounts", "counters"))
+IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "counters"))
