@@ -6,7 +6,7 @@ start of the hour or day, and the name inside the dimension: the model, tag, tea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from operator import add
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ NO_KEY: Final = "(no key)"
 
 Sums = tuple[int, ...]  # in the order of MEASURES
 Named = tuple[int, str]  # a day and a dimension
+Row = tuple[str, str, int, str]  # dimension, scope, start, name
 
 
 class RollupKey(NamedTuple):
@@ -34,26 +35,6 @@ class RollupKey(NamedTuple):
     scope: str
     start: int
     name: str
-
-
-class Group(NamedTuple):
-    """Entries that count in the same rows."""
-
-    hour: int
-    key: str
-    model: str | None
-    upstream: str | None
-    team: str | None
-    tags: tuple[str, ...]
-
-    @property
-    def names(self) -> Iterator[tuple[str, str]]:
-        """(dimension, name)"""
-        for dimension, name in (("model", self.model), ("upstream", self.upstream), ("team", self.team)):
-            if name:
-                yield dimension, name
-        for tag in dict.fromkeys(self.tags):
-            yield "tag", tag
 
 
 def days(entries: Iterable[LedgerEntry]) -> list[int]:
@@ -70,45 +51,55 @@ def sum_up(entries: Iterable[LedgerEntry], known: Mapping[Named, Set[str]]) -> l
 
     `known`: the names that each day has already. Beyond MOST_NAMES a new one counts as `(other)`.
     """
+    hours, days = _first_sums(entries)
     names: dict[Named, set[str]] = {}
     sums: dict[RollupKey, list[int]] = {}
-    for group, measures in _groups(entries).items():
-        for key in _rows(group, names, known):
-            _add(sums, key, measures)
+    for (dimension, scope, start, given), measures in hours.items():
+        day = floor(start, DAY)
+        name = _bounded(given, dimension, day, names, known)
+        _add(sums, RollupKey("hour", dimension, scope, start, name), measures)
+        _add(sums, RollupKey("day", dimension, scope, day, name), measures)
+    for (dimension, scope, start, given), measures in days.items():
+        name = _bounded(given, dimension, start, names, known)
+        _add(sums, RollupKey("day", dimension, scope, start, name), measures)
     return [(key, tuple(sums[key])) for key in sorted(sums)]
 
 
-def _groups(entries: Iterable[LedgerEntry]) -> dict[Group, list[int]]:
-    groups: dict[Group, list[int]] = {}
+def _first_sums(entries: Iterable[LedgerEntry]) -> tuple[dict[Row, list[int]], dict[Row, list[int]]]:
+    """By hour what is kept by hour and day, and by day what is kept by day alone."""
+    hours: dict[Row, list[int]] = {}
+    days: dict[Row, list[int]] = {}
     for entry in entries:
-        model = entry.model or entry.model_asked
-        hour = entry.time - entry.time % HOUR
-        _add(groups, Group(hour, entry.key or NO_KEY, model, entry.upstream, entry.team, entry.tags), _measures(entry))
-    return groups
+        measures = _measures(entry)
+        hour, day, key = floor(entry.time, HOUR), floor(entry.time, DAY), entry.key or NO_KEY
+        _add(hours, ("all", "", hour, ""), measures)
+        _add(hours, ("all", key, hour, ""), measures)
+        for dimension, name in _names(entry):
+            _add(hours, (dimension, "", hour, name), measures)
+            if dimension in BY_KEY:
+                _add(days, (dimension, key, day, name), measures)
+    return hours, days
 
 
-def _rows(group: Group, names: dict[Named, set[str]], known: Mapping[Named, Set[str]]) -> Iterator[RollupKey]:
-    hour, key = group.hour, group.key
-    day = floor(hour, DAY)
-    for scope in ("", key):
-        yield RollupKey("hour", "all", scope, hour, "")
-        yield RollupKey("day", "all", scope, day, "")
-    for dimension, given in group.names:
-        have = names.get((day, dimension))
-        if have is None:
-            have = names[day, dimension] = set(known.get((day, dimension), ()))
-        name = _bounded(given, have)
-        yield RollupKey("hour", dimension, "", hour, name)
-        yield RollupKey("day", dimension, "", day, name)
-        if dimension in BY_KEY:
-            yield RollupKey("day", dimension, key, day, name)
+def _names(entry: LedgerEntry) -> list[tuple[str, str]]:
+    """(dimension, name)"""
+    named = (("model", entry.model or entry.model_asked), ("upstream", entry.upstream), ("team", entry.team))
+    return [
+        *((dimension, name) for dimension, name in named if name),
+        *(("tag", tag) for tag in dict.fromkeys(entry.tags)),
+    ]
 
 
-def _bounded(name: str, names: set[str]) -> str:
-    if name not in names:
-        if len(names) >= MOST_NAMES:
+def _bounded(name: str, dimension: str, day: int, names: dict[Named, set[str]], known: Mapping[Named, Set[str]]) -> str:
+    if dimension == "all":
+        return name
+    have = names.get((day, dimension))
+    if have is None:
+        have = names[day, dimension] = set(known.get((day, dimension), ()))
+    if name not in have:
+        if len(have) >= MOST_NAMES:
             return OTHER
-        names.add(name)
+        have.add(name)
     return name
 
 
