@@ -13,7 +13,6 @@ from typing import Final
 
 from antiphon.accounts.rollups import DAY, HOUR
 from antiphon.accounts.stores.contract import Store, StoreError
-from antiphon.accounts.stores.urls import store_for
 from antiphon.columns import fit, printable, width_of
 
 SECOND: Final = 1_000_000
@@ -45,6 +44,8 @@ def run_with_store(url: str, work: Callable[[Store], Awaitable[str]]) -> int:
 
 
 async def _run(url: str, work: Callable[[Store], Awaitable[str]]) -> str:
+    from antiphon.accounts.stores.urls import store_for  # noqa: PLC0415 (SQLite, that `antiphon serve` loads elsewhere)
+
     store = store_for(url)
     try:
         await store.open()
