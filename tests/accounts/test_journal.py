@@ -318,10 +318,12 @@ def test_files_are_for_their_owner_alone(tmp_path: Path, told: Told) -> None:
     writer.close()
 
 
-def test_a_lone_surrogate_is_written(tmp_path: Path, told: Told) -> None:
+async def test_what_cannot_be_encoded_is_written_as_far_as_it_can(tmp_path: Path, ledger: Ledger, told: Told) -> None:
     writer = JournalWriter(str(tmp_path), 0, told)
-    writer.post(LedgerEntry(time=1, request_id="a", model="\ud800", detail={"\udfff": "\ud800"}))
+    writer.post(LedgerEntry(time=1, request_id="req_1", model="\ud800", detail={"\udfff": "\ud800"}))
+    writer.post(LedgerEntry(time=1, request_id="req_2", input_tokens=10**30, detail={"n": [-(10**30)]}))
     writer.close()
+    assert await shipper_of(tmp_path, ledger, told).ship() == 2
     assert told == []
 
 

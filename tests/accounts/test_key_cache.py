@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from antiphon.accounts.key_cache import CURRENT, MAX_AGE, SECOND, KeyCache
+from antiphon.accounts.key_copy import KeyCopyReader, KeyCopyWriter
 from antiphon.accounts.key_feed import KeyFeed
 from antiphon.accounts.keys import KeyChanges, digest_of, issue
 from antiphon.accounts.stores.contract import Store, StoreDown
@@ -174,8 +176,109 @@ async def test_copies_that_are_not_taken(scene: Scene) -> None:
     for spoiled in (b"", b"rubbish", data[:-1], data[: len(data) // 2]):
         assert not KeyCache().restore(spoiled, NOON)
     assert not KeyCache().restore(data, NOON + MAX_AGE + 1)
-    assert not KeyCache().restore(data, NOON - SECOND)  # from the future
-    assert not scene.cache.restore(data, NOON)  # no newer than what is here
+
+
+async def test_a_clock_that_is_set_back_makes_no_key_wrong(scene: Scene) -> None:
+    key, issued = await add_key(scene.store)
+    await scene.feed.poll()
+    scene.clock.now -= 3600 * SECOND
+    assert scene.find(issued.digest) == key
+    with pytest.raises(StoreDown):
+        scene.find(UNKNOWN)
+    await scene.feed.poll()
+    assert scene.find(UNKNOWN) is None
+    await scene.store.keys.replace(msgspec.structs.replace(key, revoked=NOON), note())
+    await scene.feed.poll()
+    assert scene.find(issued.digest) is None
+
+
+# The copy in a file
+
+
+class Worker:
+    def __init__(self, path: Path) -> None:
+        self.cache = KeyCache()
+        self.reader = KeyCopyReader(str(path), self.cache)
+
+
+async def test_workers_follow_the_file(scene: Scene, tmp_path: Path) -> None:
+    path = tmp_path / "state" / "keys"
+    worker = Worker(path)
+    assert not worker.reader.poll(NOON)
+    writer = KeyCopyWriter(str(path), scene.cache)
+    writer.write()
+    assert not path.exists()  # nothing is known yet
+    key, issued = await add_key(scene.store)
+    await scene.feed.poll()
+    writer.write()
+    assert path.stat().st_mode & 0o077 == 0
+    assert issued.text.encode() not in path.read_bytes()
+    assert worker.reader.poll(NOON)
+    assert worker.cache.find(issued.digest, NOON) == key
+    assert worker.cache.find(UNKNOWN, NOON) is None
+    inode = path.stat().st_ino
+    scene.clock.now = NOON + 60 * SECOND
+    await scene.feed.poll()
+    writer.write()
+    assert path.stat().st_ino == inode
+    with pytest.raises(StoreDown):
+        worker.cache.find(UNKNOWN, scene.clock.now)
+    assert worker.reader.poll(scene.clock.now)
+    assert worker.cache.find(UNKNOWN, scene.clock.now) is None
+    await scene.store.keys.replace(msgspec.structs.replace(key, revoked=NOON), note())
+    await add_key(scene.store, "b")
+    await scene.feed.poll()
+    writer.write()
+    assert worker.reader.poll(scene.clock.now)
+    assert worker.cache.find(issued.digest, scene.clock.now) is None
+    assert len(worker.cache) == 1
+
+
+async def test_a_worker_that_starts_in_an_outage(scene: Scene, tmp_path: Path) -> None:
+    key, issued = await add_key(scene.store)
+    await scene.feed.poll()
+    KeyCopyWriter(str(tmp_path / "keys"), scene.cache).write()
+    worker, later = Worker(tmp_path / "keys"), NOON + 3600 * SECOND
+    assert worker.reader.poll(later)
+    assert worker.cache.find(issued.digest, later) == key
+    with pytest.raises(StoreDown):
+        worker.cache.find(UNKNOWN, later)
+
+
+async def test_the_clock_is_set_back_and_a_revocation_arrives(scene: Scene, tmp_path: Path) -> None:
+    key, issued = await add_key(scene.store)
+    await scene.feed.poll()
+    writer, worker = KeyCopyWriter(str(tmp_path / "keys"), scene.cache), Worker(tmp_path / "keys")
+    writer.write()
+    worker.reader.poll(NOON)
+    scene.clock.now -= 3600 * SECOND
+    await scene.store.keys.replace(msgspec.structs.replace(key, revoked=NOON), note())
+    await scene.feed.poll()
+    writer.write()
+    assert worker.reader.poll(scene.clock.now)
+    assert worker.cache.find(issued.digest, scene.clock.now) is None
+
+
+async def test_a_spoiled_file_changes_nothing(scene: Scene, tmp_path: Path) -> None:
+    key, issued = await add_key(scene.store)
+    await scene.feed.poll()
+    path = tmp_path / "keys"
+    writer, worker = KeyCopyWriter(str(path), scene.cache), Worker(path)
+    writer.write()
+    worker.reader.poll(NOON)
+    path.unlink()
+    assert not worker.reader.poll(NOON)
+    await add_key(scene.store, "b")
+    await scene.feed.poll()
+    writer.write()
+    whole = path.read_bytes()
+    for cut in (5, 15, 16, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        assert not worker.reader.poll(NOON)
+    assert worker.cache.find(issued.digest, NOON) == key
+    path.unlink()
+    writer.write()
+    assert worker.reader.poll(NOON)
 
 
 def test_changes_of_one_key_leave_the_others() -> None:

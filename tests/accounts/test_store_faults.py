@@ -139,6 +139,22 @@ async def test_a_locked_file_is_an_outage_and_ends(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_a_file_that_is_locked_at_the_start_opens_later(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "a.db", isolation_level=None)
+    other.execute("pragma journal_mode = wal")
+    other.execute("begin immediate")
+    store = open_sqlite(str(tmp_path / "a.db"), busy=0.05)
+    for _ in range(2):
+        with pytest.raises(StoreDown, match="locked"):
+            await store.open()
+    other.execute("rollback")
+    other.close()
+    await store.open()
+    assert await store.ledger.post([record(1)]) == 1
+    assert len(await store.ledger.entries(EntryQuery())) == 1
+    await store.close()
+
+
 async def test_postgres_goes_away_and_comes_back() -> None:
     with running() as server:
         url = server.database()

@@ -67,7 +67,7 @@ _decoder = msgspec.msgpack.Decoder(LedgerEntry)
 def encode(entry: LedgerEntry) -> bytes:
     try:
         return _encoder.encode(entry)
-    except UnicodeEncodeError:  # a lone surrogate, out of a client's JSON
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate or a huge number, out of somebody's JSON
         return _encoder.encode(clean(entry))
 
 
@@ -128,6 +128,8 @@ def _clean_value(value: Any) -> Any:
 def _clean_document(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value, 4096)
+    if type(value) is int:
+        return max(-MOST, min(MOST, value))
     if isinstance(value, dict):
         return {_clean_document(name): _clean_document(item) for name, item in value.items()}
     return [_clean_document(item) for item in value] if isinstance(value, list | tuple) else value

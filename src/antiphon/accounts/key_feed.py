@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from antiphon.accounts.key_cache import KeyCache
-from antiphon.accounts.stores.contract import Keys, StoreDown
+from antiphon.accounts.stores.contract import Keys, StoreError
 
 POLL: Final = 0.5  # seconds
 PATIENCE: Final = 5.0  # seconds for the store's answer
@@ -44,7 +44,7 @@ class KeyFeed:
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._poll()
-        except (StoreDown, TimeoutError) as error:
+        except (StoreError, TimeoutError) as error:
             if not self._is_out:
                 self._tell(f"the store of the keys is out: {error or 'no answer'}; known keys go on")
             self._is_out = True

@@ -58,7 +58,7 @@ class PostgresDatabase:
         if self._pool is not None:
             return
         with _mapped():
-            self._pool = await asyncpg.create_pool(
+            pool = await asyncpg.create_pool(
                 self._url,
                 min_size=0,
                 max_size=CONNECTIONS,
@@ -68,11 +68,12 @@ class PostgresDatabase:
                 max_inactive_connection_lifetime=300.0,
             )
         try:
-            async with self.writing() as connection:
+            async with _transaction(pool, "read_committed", readonly=False) as connection:
                 await _migrate(connection)
         except BaseException:
-            await self.close()
+            pool.terminate()
             raise
+        self._pool = pool
 
     async def close(self) -> None:
         pool, self._pool = self._pool, None
@@ -81,24 +82,25 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
-        async with self._transaction("repeatable_read", readonly=True) as connection:
+        async with _transaction(self._pool, "repeatable_read", readonly=True) as connection:
             yield connection
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[PostgresConnection]:
-        async with self._transaction("read_committed", readonly=False) as connection:
+        async with _transaction(self._pool, "read_committed", readonly=False) as connection:
             yield connection
 
-    @asynccontextmanager
-    async def _transaction(self, isolation: str, *, readonly: bool) -> AsyncIterator[PostgresConnection]:
-        if self._pool is None:
-            raise StoreDown("the store is not open")
-        with _mapped():
-            async with (
-                self._pool.acquire(timeout=CONNECT) as connection,
-                connection.transaction(isolation=isolation, readonly=readonly),
-            ):
-                yield PostgresConnection(connection)
+
+@asynccontextmanager
+async def _transaction(pool: Any, isolation: str, *, readonly: bool) -> AsyncIterator[PostgresConnection]:
+    if pool is None:
+        raise StoreDown("the store is not open")
+    with _mapped():
+        async with (
+            pool.acquire(timeout=CONNECT) as connection,
+            connection.transaction(isolation=isolation, readonly=readonly),
+        ):
+            yield PostgresConnection(connection)
 
 
 class PostgresConnection:

@@ -50,11 +50,15 @@ class SqliteDatabase:
         self._reader = _Lane("accounts-reader")
 
     async def open(self) -> None:
-        if self._writer.is_open:
+        if self._reader.is_open:
             return
-        await self._writer.open(self._connect)
-        await self._writer.run(_migrate)
-        await self._reader.open(self._connect)
+        try:
+            await self._writer.open(self._connect)
+            await self._writer.run(_migrate)
+            await self._reader.open(self._connect)
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         await self._reader.close()
@@ -73,8 +77,8 @@ class SqliteDatabase:
         return (pages[0] - pages[1]) * pages[2]
 
     async def shrink(self) -> None:
-        """Gives some free pages back to the file system."""
-        await self._writer.alone(lambda connection: connection.execute("pragma incremental_vacuum(256)").fetchall())
+        """Gives some free pages back to the file system. (`execute` would stop after the first.)"""
+        await self._writer.alone(lambda connection: connection.executescript("pragma incremental_vacuum(256)"))
 
 
 PAGES: Final = ("page_count", "freelist_count", "page_size")
