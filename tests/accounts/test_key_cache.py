@@ -45,7 +45,7 @@ class Clock:
         return self.now
 
 
-class Told(list[str]):
+class Logged(list[str]):
     def __call__(self, words: str) -> None:
         self.append(words)
 
@@ -56,8 +56,8 @@ class Scene:
         self.keys = Outage(store)
         self.cache = KeyCache()
         self.clock = Clock()
-        self.told = Told()
-        self.feed = KeyFeed(self.keys, self.cache, self.told, self.clock)
+        self.logged = Logged()
+        self.feed = KeyFeed(self.keys, self.cache, self.logged, self.clock)
 
     def find(self, digest: bytes) -> object:
         return self.cache.find(digest, self.clock.now)
@@ -119,7 +119,7 @@ async def test_an_outage_stops_no_known_key_and_makes_no_key_wrong(scene: Scene)
     assert await scene.feed.poll()
     assert scene.find(issued.digest) == key
     assert scene.find(UNKNOWN) is None
-    assert scene.told == [
+    assert scene.logged == [
         "the store of the keys is out: it is away; known keys go on",
         "the store of the keys is back",
     ]
@@ -163,7 +163,7 @@ async def test_a_copy_serves_a_process_that_starts_in_an_outage(scene: Scene) ->
         late.find(UNKNOWN, NOON + 60 * SECOND)
     with pytest.raises(StoreDown):
         late.find(issued.digest, NOON + MAX_AGE + 1)
-    feed = KeyFeed(scene.store.keys, late, scene.told, scene.clock)
+    feed = KeyFeed(scene.store.keys, late, scene.logged, scene.clock)
     await add_key(scene.store, "b")
     assert await feed.poll()
     assert len(late) == 2

@@ -56,8 +56,8 @@ def until(holds: Callable[[], bool]) -> None:
 def test_kill_9_of_the_process_under_load(place: tuple[str, Store], tmp_path: Path) -> None:
     url, store = place
     chance, written = random.Random(), 0
-    told: list[str] = []
-    writers = [JournalWriter(str(tmp_path / "journal"), n, told.append, segment_bytes=50_000) for n in range(3)]
+    logged: list[str] = []
+    writers = [JournalWriter(str(tmp_path / "journal"), n, logged.append, segment_bytes=50_000) for n in range(3)]
     for _ in range(6):
         process = start(url, tmp_path)
         deadline = time.monotonic() + chance.uniform(0.3, 1.5)
@@ -76,7 +76,7 @@ def test_kill_9_of_the_process_under_load(place: tuple[str, Store], tmp_path: Pa
     turns, price, names = asyncio.run(_sums(store))
     assert (turns, price) == (written, 3 * written)
     assert sorted(names) == sorted(f"req_{number}" for number in range(1, written + 1))
-    assert told == []
+    assert logged == []
 
 
 async def _sums(store: Store) -> tuple[int, int, list[str]]:

@@ -97,7 +97,7 @@ async def test_a_newer_postgres_schema_is_refused(postgres: Postgres) -> None:
     store = open_postgres(url)
     await store.open()
     await store.close()
-    postgres.run("insert into schema_version values (99)", url.rpartition("/")[2])
+    postgres.run(f"insert into {url.rpartition('=')[2]}.schema_version values (99)")
     with pytest.raises(StoreError, match="newer version"):
         await store.open()
 

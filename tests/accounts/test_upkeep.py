@@ -23,15 +23,15 @@ from tests.accounts.made import entry, record
 from tests.support.postgres import running
 
 
-class Told(list[str]):
+class Logged(list[str]):
     def __call__(self, words: str) -> None:
         self.append(words)
 
 
 @asynccontextmanager
-async def upkeep(store: Store, folder: Path, told: Told, keep: Retention | None = None) -> AsyncIterator[None]:
-    shipper = Shipper(str(folder), store.ledger, told)
-    task = asyncio.create_task(Upkeep(store, shipper, keep or Retention(), told).run())
+async def upkeep(store: Store, folder: Path, logged: Logged, keep: Retention | None = None) -> AsyncIterator[None]:
+    shipper = Shipper(str(folder), store.ledger, logged)
+    task = asyncio.create_task(Upkeep(store, shipper, keep or Retention(), logged).run())
     try:
         yield
     finally:
@@ -55,67 +55,67 @@ async def count(store: Store) -> int:
 
 
 async def test_what_is_written_at_the_end_is_shipped_too(tmp_path: Path) -> None:
-    store, told = open_sqlite(str(tmp_path / "a.db")), Told()
-    writer = JournalWriter(str(tmp_path / "journal"), 0, told)
-    async with upkeep(store, tmp_path / "journal", told):
+    store, logged = open_sqlite(str(tmp_path / "a.db")), Logged()
+    writer = JournalWriter(str(tmp_path / "journal"), 0, logged)
+    async with upkeep(store, tmp_path / "journal", logged):
         writer.post(entry(1, time=wall_clock()))
         await until(lambda: (tmp_path / "a.db").exists())
         await asyncio.sleep(0)
         writer.post(entry(2, time=wall_clock()))
         await until(lambda: bool(segments(str(tmp_path / "journal"))))
         writer.close()
-    async with upkeep(store, tmp_path / "journal", told):
+    async with upkeep(store, tmp_path / "journal", logged):
         await until(lambda: segments(str(tmp_path / "journal")) == [])
     assert await count(store) == 2
-    assert told == []
+    assert logged == []
 
 
 async def test_a_store_that_is_down_at_the_start_and_again_later(tmp_path: Path) -> None:
-    told = Told()
-    writer = JournalWriter(str(tmp_path), 0, told)
+    logged = Logged()
+    writer = JournalWriter(str(tmp_path), 0, logged)
     with running() as server:
         store = open_postgres(server.database())
         server.stop()
         writer.post(entry(1, time=wall_clock()))
-        async with upkeep(store, tmp_path, told):
-            await until(lambda: len(told) == 1)
+        async with upkeep(store, tmp_path, logged):
+            await until(lambda: len(logged) == 1)
             server.start()
-            await until(lambda: len(told) == 2)
+            await until(lambda: len(logged) == 2)
             server.stop()
             writer.post(entry(2, time=wall_clock()))
-            await until(lambda: len(told) == 3)
+            await until(lambda: len(logged) == 3)
             for number in range(3, 1000):
                 writer.post(entry(number, time=wall_clock()))
             server.start()
-            await until(lambda: len(told) == 4)
+            await until(lambda: len(logged) == 4)
         assert await count(store) == 999
     writer.close()
-    assert [words.split(":")[0] for words in told] == [
+    assert [words.split(":")[0] for words in logged] == [
         "the store of accounts is out",
         "the store of accounts is back",
     ] * 2
 
 
 async def test_old_entries_go_by_themselves(tmp_path: Path) -> None:
-    store, told = open_sqlite(str(tmp_path / "a.db")), Told()
+    store, logged = open_sqlite(str(tmp_path / "a.db")), Logged()
     await store.open()
     old = wall_clock() - 20 * DAY
     await store.ledger.post([record(number, time=old) for number in range(1200)])
     await store.close()
     reader = open_sqlite(str(tmp_path / "a.db"))
     await reader.open()
-    async with upkeep(store, tmp_path / "journal", told, Retention(entry_days=10)), asyncio.timeout(30):
+    async with upkeep(store, tmp_path / "journal", logged, Retention(entry_days=10)), asyncio.timeout(30):
         while await reader.ledger.entries(EntryQuery(limit=1)):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     await reader.close()
-    assert told == []
+    assert logged == []
 
 
 @pytest.mark.parametrize("words", ["no database", ""])
 async def test_a_store_that_will_never_open_is_told_once(tmp_path: Path, words: str) -> None:
     (tmp_path / "a.db").write_text(words * 100)
-    told = Told()
-    async with upkeep(open_sqlite(str(tmp_path / "a.db" if words else tmp_path)), tmp_path / "journal", told):
-        await until(lambda: bool(told))
-    assert len(told) == 1
-    assert told[0].startswith("the store of accounts is out: ")
+    logged = Logged()
+    async with upkeep(open_sqlite(str(tmp_path / "a.db" if words else tmp_path)), tmp_path / "journal", logged):
+        await until(lambda: bool(logged))
+    assert len(logged) == 1
+    assert logged[0].startswith("the store of accounts is out: ")

@@ -62,14 +62,14 @@ class Postgres:
             self._process = None
 
     def database(self) -> str:
-        """-> the URL of a new, empty one."""
+        """-> the URL of a new, empty schema, which is made and removed faster than a database."""
         self._made += 1
         name = f"test_{self._made}"
-        self.run(f"create database {name}")
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+        self.run(f"create schema {name}")
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres?search_path={name}"
 
-    def run(self, statement: str, database: str = "postgres") -> str:
-        command = [str(self._bin / "psql"), *self._place, "-U", "postgres", "-d", database, "-Atqc", statement]
+    def run(self, statement: str) -> str:
+        command = [str(self._bin / "psql"), *self._place, "-U", "postgres", "-Atqc", statement]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     @property

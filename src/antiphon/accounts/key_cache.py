@@ -2,7 +2,7 @@
 
 The copy is current while the feed (`key_feed.py`) confirms it. When the store is out, keys that are known go on, until
 the copy is older than `max_age`; a secret that is not known may be one that was issued meanwhile, so nobody can say
-that it is wrong. Its bearer is told to try again (503), never that the key is incorrect (401).
+that it is wrong. The answer is then 503 (try again), never 401 (incorrect key).
 """
 
 from __future__ import annotations

@@ -22,14 +22,14 @@ def wall_clock() -> int:
 
 
 class KeyFeed:
-    """`tell` gets sentences for the error log: once when the store goes out, once when it is back."""
+    """`log` gets sentences for the error log: once when the store goes out, once when it is back."""
 
     def __init__(
-        self, keys: Keys, cache: KeyCache, tell: Callable[[str], None], clock: Callable[[], int] = wall_clock
+        self, keys: Keys, cache: KeyCache, log: Callable[[str], None], clock: Callable[[], int] = wall_clock
     ) -> None:
         self._keys = keys
         self._cache = cache
-        self._tell = tell
+        self._log = log
         self._clock = clock
         self._is_out = False
 
@@ -46,11 +46,11 @@ class KeyFeed:
                 await self._poll()
         except (StoreError, TimeoutError) as error:
             if not self._is_out:
-                self._tell(f"the store of the keys is out: {error or 'no answer'}; known keys go on")
+                self._log(f"the store of the keys is out: {error or 'no answer'}; known keys go on")
             self._is_out = True
             return False
         if self._is_out:
-            self._tell("the store of the keys is back")
+            self._log("the store of the keys is back")
         self._is_out = False
         return True
 

@@ -17,7 +17,7 @@ from antiphon.accounts.stores.contract import Retention, Store
 from antiphon.accounts.stores.urls import store_for
 from antiphon.accounts.upkeep import Upkeep
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +28,18 @@ class AccountsOptions:
     keep: Retention = field(default_factory=Retention)
 
 
-async def run_accounts(options: AccountsOptions, tell: Tell) -> None:
-    """Until it is cancelled. `tell` gets sentences for the error log."""
+async def run_accounts(options: AccountsOptions, log: Log) -> None:
+    """Until it is cancelled. `log` gets sentences for the error log."""
     store = store_for(options.store)
-    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, tell), options.keep, tell)
+    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, log), options.keep, log)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(upkeep.run())
-        tasks.create_task(_copy_keys(store, options.keys, tell))
+        tasks.create_task(_copy_keys(store, options.keys, log))
 
 
-async def _copy_keys(store: Store, path: str, tell: Tell) -> None:
+async def _copy_keys(store: Store, path: str, log: Log) -> None:
     cache = KeyCache()
-    feed = KeyFeed(store.keys, cache, lambda words: None)  # of outages `Upkeep` tells
+    feed = KeyFeed(store.keys, cache, lambda words: None)  # `Upkeep` logs outages
     copy = KeyCopyWriter(path, cache)
     fault = ""
     while True:
@@ -50,5 +50,5 @@ async def _copy_keys(store: Store, path: str, tell: Tell) -> None:
         except OSError as error:
             if not fault:
                 fault = f"the copy of the keys cannot be written: {error.strerror}"
-                tell(fault)
+                log(fault)
         await asyncio.sleep(POLL)

@@ -1,7 +1,7 @@
 """Sums of entries by hour and by day, so that a year of usage is read from hundreds of rows and not from millions.
 
-A row is named by grain ("hour" or "day"), dimension (what is told apart), scope ("" for all keys, or one key), the
-start of the hour or day, and the name inside the dimension: the model, tag, team or upstream.
+A row is named by grain ("hour" or "day"), dimension (what the sum is grouped by), scope ("" for all keys, or one key),
+the start of the hour or day, and the name inside the dimension: the model, tag, team or upstream.
 """
 
 from __future__ import annotations

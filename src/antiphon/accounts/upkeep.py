@@ -17,18 +17,18 @@ REOPEN: Final = 2.0
 
 
 class Upkeep:
-    """`tell` gets sentences for the error log: an outage is told once, and its end."""
+    """`log` gets sentences for the error log: the beginning and the end of an outage."""
 
-    def __init__(self, store: Store, shipper: Shipper, keep: Retention, tell: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, shipper: Shipper, keep: Retention, log: Callable[[str], None]) -> None:
         self._store = store
         self._shipper = shipper
         self._keep = keep
-        self._tell = tell
+        self._log = log
         self._fault = ""
 
     async def run(self) -> None:
         """Until it is cancelled; then what is whole in the journal is shipped once more."""
-        while not await self._tried(self._store.open):  # noqa: ASYNC110 (nobody tells when it can be)
+        while not await self._tried(self._store.open):  # noqa: ASYNC110 (there is no event to wait for)
             await asyncio.sleep(REOPEN)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -58,9 +58,9 @@ class Upkeep:
         except (StoreError, OSError) as error:
             if not self._fault:
                 self._fault = str(error)
-                self._tell(f"the store of accounts is out: {error}; entries wait in the journal")
+                self._log(f"the store of accounts is out: {error}; entries wait in the journal")
             return False
         if self._fault:
             self._fault = ""
-            self._tell("the store of accounts is back")
+            self._log("the store of accounts is back")
         return True

@@ -1,4 +1,4 @@
-"""Questions about usage: sums over a span of time, told apart by time, by name, or both."""
+"""Questions about usage: sums over a span of time, grouped by time, by name, or both."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class UsageQuery:
 
     def __post_init__(self) -> None:
         if self.only is not None and self.split not in (None, "key"):
-            raise ValueError(f"usage of one {self.only[0]} can be told apart by key alone")
+            raise ValueError(f"usage of one {self.only[0]} can be grouped by key alone")
         if self.key is not None and self.split not in (None, *BY_KEY):
-            raise ValueError(f"usage of one key cannot be told apart by {self.split}")
+            raise ValueError(f"usage of one key cannot be grouped by {self.split}")
         by_both = self.dimension != "all" and (self.split == "key" or self.key is not None)
         if by_both and self.period == "hour":
             raise ValueError(f"usage by key and {self.dimension} is kept by day, not by hour")

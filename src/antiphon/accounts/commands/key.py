@@ -107,7 +107,7 @@ async def _create(store: Store, options: argparse.Namespace) -> str:
     if key.expires is not None and key.expires <= now:
         raise Refusal("the key would have expired already")
     await store.keys.add(key, issued.for_key(key.id, now), _note("create", key, now))
-    return _tell_secret(f'created the key "{key.name}" ({key.id})', key, issued, options)
+    return _secret_line(f'created the key "{key.name}" ({key.id})', key, issued, options)
 
 
 def _new_key(options: argparse.Namespace, now: int) -> Key:
@@ -164,7 +164,7 @@ async def _rotate(store: Store, options: argparse.Namespace) -> str:
     if not await store.keys.rotate(issued.for_key(key.id, now), now + options.overlap, _note("rotate", key, now)):
         raise Refusal(f'the key "{key.name}" ({key.id}) is revoked')
     ends = write_time(now + options.overlap) if options.overlap else "now"
-    return _tell_secret(f'rotated the key "{key.name}" ({key.id}); its other secrets end {ends}', key, issued, options)
+    return _secret_line(f'rotated the key "{key.name}" ({key.id}); its other secrets end {ends}', key, issued, options)
 
 
 async def _revoke(store: Store, options: argparse.Namespace) -> str:
@@ -182,7 +182,7 @@ async def _find(store: Store, options: argparse.Namespace, name: str | None = No
     return found
 
 
-def _tell_secret(words: str, key: Key, issued: Issued, options: argparse.Namespace) -> str:
+def _secret_line(words: str, key: Key, issued: Issued, options: argparse.Namespace) -> str:
     print(f"antiphon: {words}; it is shown this once", file=sys.stderr)
     return _json({"id": key.id, "name": key.name, "key": issued.text}) if options.json else issued.text
 

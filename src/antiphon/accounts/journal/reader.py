@@ -59,7 +59,7 @@ def _records(data: bytes, at: int, seed: int, *, is_whole: bool, ended: bool) ->
         if one is None or one.payload is None:
             end = _next_marker(data, at, is_whole=is_whole, ended=ended)
             if end is None:
-                return  # the next record, if there is one, will tell where this one ends
+                return  # this one ends where the next one begins, and that is not written yet
             one = Found(at, end, 0, None, one.fault if one is not None else "it is cut off")
         yield one
         at = one.end

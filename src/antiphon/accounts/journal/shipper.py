@@ -18,7 +18,7 @@ import msgspec
 from antiphon.accounts.entry import Record, decode
 from antiphon.accounts.journal.reader import Found, Reading, has_ended, read_segment
 from antiphon.accounts.journal.segment import DAMAGED, Segment, segments
-from antiphon.accounts.journal.writer import Tell
+from antiphon.accounts.journal.writer import Log
 from antiphon.accounts.stores.contract import Ledger, StoreDown, StoreError
 
 BATCH: Final = 500
@@ -38,7 +38,7 @@ class Shipper:
 
     folder: str
     ledger: Ledger
-    tell: Tell
+    log: Log
     shipped: int = 0  # entries that were new to the store
     broken: int = 0  # places in segments that are no record
     refused: int = 0  # records that the store does not take
@@ -111,7 +111,7 @@ class Shipper:
         self.broken += 1
         progress.damaged = True
         size = found.end - found.at
-        self.tell(f"the journal {segment.name} is broken at byte {found.at}: {fault}; {size} bytes are skipped")
+        self.log(f"the journal {segment.name} is broken at byte {found.at}: {fault}; {size} bytes are skipped")
 
     # Posting
 
@@ -136,7 +136,7 @@ class Shipper:
             except StoreError as error:
                 self.refused += 1
                 self._progress[segment].damaged = True
-                self.tell(f"the store refuses entry {record.sequence} of the journal {segment.name}: {error}")
+                self.log(f"the store refuses entry {record.sequence} of the journal {segment.name}: {error}")
 
     # Files
 

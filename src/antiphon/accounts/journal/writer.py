@@ -1,7 +1,8 @@
 """A worker's end of the journal: one write(2) for each entry.
 
 A full disk, or a journal that has reached its size, loses entries only after a while: up to WAITING bytes wait in
-memory for room. What is lost is counted, and told once; that it works again is told with the number.
+memory for room. What is lost is counted. The log gets one line when entries cannot be written, and one with the
+number of lost entries when they can be again.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ FOLDER: Final = 1024**3  # bytes of all segments of all workers
 WAITING: Final = 4 * 1024 * 1024
 RETRY: Final = 0.5  # seconds between two tries while there is no room
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 class JournalWriter:
-    """`tell` gets sentences for the error log. Every process makes its own, after it was forked."""
+    """`log` gets sentences for the error log. Every process makes its own, after it was forked."""
 
     def __init__(
-        self, folder: str, worker: int, tell: Tell, *, segment_bytes: int = SEGMENT, folder_bytes: int = FOLDER
+        self, folder: str, worker: int, log: Log, *, segment_bytes: int = SEGMENT, folder_bytes: int = FOLDER
     ) -> None:
         self.boot = secrets.randbits(63)
         self.worker = worker
         self.lost = 0  # entries, in all
         self._seed = Segment(self.boot, worker, 0).seed
         self._folder = folder
-        self._tell = tell
+        self._log = log
         self._segment_bytes = segment_bytes
         self._folder_bytes = folder_bytes
         self._sequence = 0
@@ -60,7 +61,7 @@ class JournalWriter:
         self._sequence += 1
         if len(payload) > LONGEST:
             self.lost += 1
-            self._tell(f"the journal lost an entry of {len(payload)} bytes: the most is {LONGEST}")
+            self._log(f"the journal lost an entry of {len(payload)} bytes: the most is {LONGEST}")
             return
         data = frame(self._seed, self._sequence, payload)
         if self._fault or len(data) > self._left:
@@ -89,7 +90,7 @@ class JournalWriter:
         lost = len(self._waiting)
         if lost:
             self.lost += lost
-            self._tell(f"the journal ends with {lost} entries that could not be written: {self._fault}")
+            self._log(f"the journal ends with {lost} entries that could not be written: {self._fault}")
             self._waiting.clear()
         if self._descriptor >= 0:
             os.close(self._descriptor)
@@ -104,7 +105,7 @@ class JournalWriter:
             self._recover()
 
     def _recover(self) -> None:
-        """Writes what waits. What was told to be broken is told to work when all of it is written."""
+        """Writes what waits. The fault is over when all of it is written."""
         try:
             while self._waiting:
                 data = self._waiting[0]
@@ -122,7 +123,7 @@ class JournalWriter:
             return
         if self._fault:
             lost = self.lost - self._lost_before
-            self._tell(f"the journal can be written again; {lost} entries were lost")
+            self._log(f"the journal can be written again; {lost} entries were lost")
             self._fault = ""
 
     def _begin_segment(self) -> None:
@@ -168,7 +169,7 @@ class JournalWriter:
         if not self._fault:
             self._lost_before = self.lost
             self._fault = error.strerror or str(error)
-            self._tell(f"the journal cannot be written: {self._fault}; entries wait in memory, and may be lost")
+            self._log(f"the journal cannot be written: {self._fault}; entries wait in memory, and may be lost")
 
 
 def folder_size(folder: str) -> int:

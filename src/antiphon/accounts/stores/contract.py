@@ -53,7 +53,7 @@ class EntryQuery:
 
 @dataclass(frozen=True, slots=True)
 class ListedEntry:
-    cursor: tuple[int, int]  # time, and what tells entries of one time apart
+    cursor: tuple[int, int]  # time, and a number that orders entries of one time
     record: Record
 
     @property

@@ -46,8 +46,8 @@ def open_sqlite(path: str, *, busy: float = BUSY) -> SqlStore:
 class SqliteDatabase:
     def __init__(self, path: str, busy: float) -> None:
         self._connect = partial(_connect, path, busy)
-        self._writer = _Lane("accounts-writer")
-        self._reader = _Lane("accounts-reader")
+        self._writer = _Thread("accounts-writer")
+        self._reader = _Thread("accounts-reader")
 
     async def open(self) -> None:
         if self._reader.is_open:
@@ -128,7 +128,7 @@ class SqliteEntries:
         return await self._database.used() - bodies
 
 
-class _Lane:
+class _Thread:
     """A thread with a connection. One transaction at a time."""
 
     def __init__(self, name: str) -> None:
@@ -185,20 +185,20 @@ class _Lane:
 
 
 class _Statements:
-    def __init__(self, lane: _Lane) -> None:
-        self._lane = lane
+    def __init__(self, thread: _Thread) -> None:
+        self._thread = thread
 
     async def fetch(self, statement: str, *values: object) -> Sequence[Row]:
         text = spelled(statement)
-        return await self._lane.run(lambda connection: connection.execute(text, values).fetchall())
+        return await self._thread.run(lambda connection: connection.execute(text, values).fetchall())
 
     async def execute(self, statement: str, *values: object) -> int:
         text = spelled(statement)
-        return await self._lane.run(lambda connection: connection.execute(text, values).rowcount)
+        return await self._thread.run(lambda connection: connection.execute(text, values).rowcount)
 
     async def execute_many(self, statement: str, rows: Sequence[Row]) -> None:
         text = spelled(statement)
-        await self._lane.run(lambda connection: connection.executemany(text, rows))
+        await self._thread.run(lambda connection: connection.executemany(text, rows))
 
 
 @lru_cache
