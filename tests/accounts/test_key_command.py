@@ -115,7 +115,15 @@ def test_everything_that_a_key_may_have(terminal: Terminal) -> None:
     assert key.budget == {"month": 99_500_000, "day": 1}
     assert key.safety == {"mode": "filter", "preset": "strict"}
     shown = terminal.run("show", "app")
-    for words in ("ana@example.org", "env=prod", "gpt-*, small", "2099-12-31T00:00:00Z", "live", out.strip()[-4:]):
+    for words in (
+        "ana@example.org",
+        "env=prod",
+        "gpt-*, small",
+        "2099-12-31T00:00:00Z",
+        "month=99.500000",
+        "live",
+        out.strip()[-4:],
+    ):
         assert words in shown
     assert out.strip() not in shown
 

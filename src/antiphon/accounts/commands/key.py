@@ -15,6 +15,7 @@ from antiphon.accounts.commands.running import (
     parse_moment,
     parse_span,
     run_with_store,
+    write_price,
     write_table,
     write_time,
 )
@@ -151,6 +152,7 @@ async def _show(store: Store, options: argparse.Namespace) -> str:
     document = _document(record, now)
     if options.json:
         return _json(document)
+    document["budget"] = {span: write_price(amount) for span, amount in record.key.budget.items()}
     secrets = document.pop("secrets")
     lines = [f"{name:<10}{_text(value)}" for name, value in document.items() if value not in (None, {}, [])]
     for index, secret in enumerate(secrets):

@@ -85,6 +85,11 @@ def write_time(time: int | None) -> str:
     return "" if time is None else datetime.fromtimestamp(time // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def write_price(micros: int) -> str:
+    whole, rest = divmod(abs(micros), 1_000_000)
+    return f"{'-' if micros < 0 else ''}{whole:,}.{rest:06}"
+
+
 def write_table(head: Sequence[str], rows: Sequence[Sequence[str]], right: range = range(0)) -> str:
     """Columns in `right` are set to the right."""
     lines = [head, *([printable(cell) for cell in row] for row in rows)]

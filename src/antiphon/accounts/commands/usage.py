@@ -14,7 +14,15 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.accounts.commands.running import SECOND, Refusal, parse_moment, run_with_store, write_table, write_time
+from antiphon.accounts.commands.running import (
+    SECOND,
+    Refusal,
+    parse_moment,
+    run_with_store,
+    write_price,
+    write_table,
+    write_time,
+)
 from antiphon.accounts.key_feed import wall_clock
 from antiphon.accounts.rollups import DAY, HOUR, MEASURES, floor
 from antiphon.accounts.stores.contract import Store
@@ -156,11 +164,6 @@ def _bar(value: int, most: int, room: int) -> str:
 def _numbers(row: UsageRow) -> list[str]:
     sums = row.as_dict()
     return [*(f"{sums[name]:,}" for name in SHOWN), write_price(sums["price"])]
-
-
-def write_price(micros: int) -> str:
-    whole, rest = divmod(abs(micros), 1_000_000)
-    return f"{'-' if micros < 0 else ''}{whole:,}.{rest:06}"
 
 
 def _json(query: UsageQuery, rows: Sequence[UsageRow], last: UsageRow | None) -> str:
