@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -13,6 +13,9 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
+from antiphon.accounts.commands.key import add_key, run_key
+from antiphon.accounts.commands.usage import add_usage, run_usage
+from antiphon.accounts.places import default_url
 from antiphon.banner import describe_safety
 from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
@@ -77,6 +80,8 @@ def build_parser() -> argparse.ArgumentParser:
     listed.add_argument("-c", "--config", metavar="FILE", help=FILE)
     add_judge(commands)
     add_index(commands)
+    add_key(commands, FILE)
+    add_usage(commands, FILE)
     return parser
 
 
@@ -92,6 +97,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.command in ("key", "usage"):
+        return run_accounts(options, settings, environ)
     if options.command == "model":
         return list_models(options, settings)
     if options.command == "serve":
@@ -100,6 +107,16 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))
     return 0
+
+
+def run_accounts(options: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+    store = settings.accounts.store
+    try:
+        url = store.reveal() if store is not None else default_url(environ)
+    except ValueError as error:
+        print(f"antiphon: {error}", file=sys.stderr)
+        return 1
+    return run_key(options, url) if options.command == "key" else run_usage(options, url)
 
 
 def path_of_model(environ: Mapping[str, str]) -> int:

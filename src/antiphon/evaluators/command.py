@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import IO, Any, Final
 
-from antiphon.evaluators.columns import fit
+from antiphon.columns import fit, printable
 from antiphon.evaluators.orders import ProtectedOrder
 from antiphon.evaluators.parts import Part, load_classifier, load_protected
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
@@ -69,11 +69,6 @@ def _judge(texts: list[str], stage: Stage, parts: list[Part], *, as_json: bool) 
             print(f"\r{min(start + BATCH, len(texts))} of {len(texts)}", end="", file=sys.stderr, flush=True)
     if len(texts) > BATCH and sys.stderr.isatty():
         print(file=sys.stderr)
-
-
-def printable(text: str) -> str:
-    """Fit for a terminal, which obeys control characters."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
 
 
 def _lines(path: str) -> Iterator[str]:

@@ -14,8 +14,9 @@ from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum, auto
 
+from antiphon.accounts.places import SQLITE, check_url, sqlite_path
 from antiphon.settings.faults import Wrong, quoted
-from antiphon.settings.secret import Secret, find_secret, sendable
+from antiphon.settings.secret import Secret, find_secret, resolve, sendable
 
 LONGEST_NAME = 256
 MOST_SUGGESTIONS = 100  # of one kind: a file of thousands of faults is still refused quickly
@@ -190,7 +191,16 @@ def _read_secret(value: object, site: Site) -> Secret:
 
 
 def _read_store(value: object, site: Site) -> Secret:
-    """A store's URL. It may hold a password, so it may also be kept elsewhere, as a secret is."""
+    """A store's URL. It may hold a password, so it may also be kept elsewhere, as a secret is; no message quotes it."""
+    url = _read_place(value, site).reveal()
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise Wrong(str(error)) from None
+    return Secret(SQLITE + resolve(sqlite_path(url), site.environ, site.folder) if url.startswith(SQLITE) else url)
+
+
+def _read_place(value: object, site: Site) -> Secret:
     if isinstance(value, Secret):
         return value
     text = need_text(value, "a URL, env:NAME or file:PATH")
@@ -264,4 +274,5 @@ PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)
+COUNTERS = Kind(_read_place, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)

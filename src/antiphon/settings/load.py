@@ -19,6 +19,7 @@ from antiphon.settings.walk import Document, Faults, Places, Walker
 
 DEFAULT_PATH = "antiphon.toml"
 LARGEST_FILE = 4 * 1024 * 1024
+LONGEST_PATH = 4096  # characters (Linux: PATH_MAX)
 POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
 
@@ -61,7 +62,7 @@ def _read(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise SettingsError([Fault(printable(path), f"cannot be read: {reason(error)}")]) from None
+        raise SettingsError([Fault(printable(path, LONGEST_PATH), f"cannot be read: {reason(error)}")]) from None
     if len(data) > LARGEST_FILE:
         raise SettingsError([Fault(path, f"is larger than {LARGEST_FILE} bytes")])
     try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
 from antiphon.settings.kinds import (
+    COUNTERS,
     DOLLARS,
     NAME,
     PARAMETER_NAME,
@@ -319,7 +320,7 @@ MODEL = Table(
     required=("name",),
 )
 
-ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})
+ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": COUNTERS})
 
 
 def _build_settings(
@@ -366,4 +367,4 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 # Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "store"), ("accounts", "counters"))
+IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "counters"))

@@ -1,4 +1,4 @@
-"""How many columns a text takes on a terminal (Unicode UAX #11): East Asian wide letters take two, marks take none."""
+"""Text on a terminal. The columns that it takes (Unicode UAX #11): East Asian wide letters take two, marks none."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def columns(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
+def width_of(text: str) -> int:
+    return sum(map(columns, text))
+
+
 def fit(text: str, width: int) -> str:
     """Padded or cut to so many columns; what was cut ends with an ellipsis."""
     used = end = 0  # of what surely fits, with room for the ellipsis
@@ -26,3 +30,8 @@ def fit(text: str, width: int) -> str:
         if whole < width:
             used, end = whole, end + 1
     return text + " " * (width - whole)
+
+
+def printable(text: str) -> str:
+    """Fit for a terminal, which obeys control characters."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

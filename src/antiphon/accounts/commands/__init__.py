@@ -1,0 +1,1 @@
+"""`antiphon key` and `antiphon usage`: over the store alone; no gateway need run."""

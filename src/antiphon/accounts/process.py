@@ -1,0 +1,54 @@
+"""What one process of a machine does for the accounts of all its workers: ships, prunes, keeps the copy of the keys.
+
+Workers write the journal (`journal/writer.py`) and read the copy (`key_copy.py`); they never speak to the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from antiphon.accounts.journal.shipper import Shipper
+from antiphon.accounts.key_cache import KeyCache
+from antiphon.accounts.key_copy import KeyCopyWriter
+from antiphon.accounts.key_feed import POLL, KeyFeed
+from antiphon.accounts.stores.contract import Retention, Store
+from antiphon.accounts.stores.urls import store_for
+from antiphon.accounts.upkeep import Upkeep
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountsOptions:
+    store: str  # its URL
+    journal: str  # the folder
+    keys: str  # the file
+    keep: Retention = field(default_factory=Retention)
+
+
+async def run_accounts(options: AccountsOptions, log: Log) -> None:
+    """Until it is cancelled. `log` gets sentences for the error log."""
+    store = store_for(options.store)
+    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, log), options.keep, log)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(upkeep.run())
+        tasks.create_task(_copy_keys(store, options.keys, log))
+
+
+async def _copy_keys(store: Store, path: str, log: Log) -> None:
+    cache = KeyCache()
+    feed = KeyFeed(store.keys, cache, lambda words: None)  # `Upkeep` logs outages
+    copy = KeyCopyWriter(path, cache)
+    fault = ""
+    while True:
+        await feed.poll()
+        try:
+            copy.write()
+            fault = ""
+        except OSError as error:
+            if not fault:
+                fault = f"the copy of the keys cannot be written: {error.strerror}"
+                log(fault)
+        await asyncio.sleep(POLL)

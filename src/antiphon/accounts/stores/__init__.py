@@ -1,0 +1,1 @@
+"""Stores of accounts: one contract (`contract.py`), three stores, one set of tests."""
