@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.chat.bounds import JsonBounds, check_depth, too_deep
+from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
 from antiphon.chat.checks import Check, Fault, Names, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need
 from antiphon.chat.messages import check_present
@@ -22,10 +22,6 @@ from antiphon.chat.stamp import Document
 from antiphon.chat.tools import names_one_tool, tool_names
 from antiphon.errors import RequestError
 
-NOT_JSON: Final = (
-    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
-    "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"
-)
 NO_MODEL: Final = "you must provide a model parameter"
 
 KNOWN: Final = {**FIELDS, "model": FIELDS["user"]}

@@ -7,7 +7,7 @@ from typing import Generic, Protocol
 
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
-from antiphon.chat.request import NOT_JSON
+from antiphon.chat.bounds import NOT_JSON
 from antiphon.errors import RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
