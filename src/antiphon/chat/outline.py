@@ -19,12 +19,17 @@ import msgspec
 from antiphon.chat.bounds import NOT_JSON, PIECE, JsonBounds, Scan
 from antiphon.errors import RequestError
 
-LONG: Final = 1024  # bytes of a string
-END: Final = 384  # bytes of a long string that are parsed, at each end
+LONG: Final = 2048  # bytes of a string
+ENDS: Final = (128, 1024)  # bytes of a long string that are parsed at each end: at least, at most, and
+SHARE: Final = 16  # between these one in so many
 NEEDLESS: Final = 256  # bytes outside of strings, of which most are white space
 # So many bytes that are not left out cost as much as an integer (`bounds`): of ASCII, and of others or escaped ones.
 NARROW: Final = 64
-WIDE: Final = 9
+WIDE: Final = 16
+DIGITS: Final = 6  # of the number in a mark
+# A mark looks like what it stands for to who looks for words, or for none: its letters, each in place of as many dots.
+SPACE, JSON, WIDE_LETTER = " ", "json", "\u2026"
+REST_OF_MARK: Final = DIGITS + 9  # bytes
 LONGEST_ESCAPE: Final = 6  # bytes
 HIGH_HALF: Final = re.compile(rb"\\u[dD][89abAB]")
 KEY: Final = re.compile(rb'"[ \t\r\n]*:')
@@ -32,47 +37,43 @@ OTHER_SPACE: Final = (b"\v", b"\f")  # white space that JSON does not allow
 
 _read: Final = msgspec.json.Decoder(str).decode
 
-Sendable = bytes | memoryview
+Span = tuple[int, int, int]  # of a middle: where it begins and ends in the body, and how many characters it has
 
 
 class Outline:
     """What was left out of a light document, and how to put it back."""
 
-    __slots__ = ("_bytes_mark", "_spans", "_text_mark", "body", "light_body")
+    __slots__ = ("_begin", "_mark", "_spans", "body", "light_body")
 
-    def __init__(self, body: bytes, light_body: bytes, token: str, spans: list[tuple[int, int, int]]) -> None:
-        """`spans`: of each middle, where it begins and ends in the body, and how many characters it has."""
+    def __init__(self, body: bytes, light_body: bytes, token: str, spans: list[Span]) -> None:
         self.body = body
         self.light_body = light_body
         self._spans = spans
-        pattern = f"<{token}:([0-9]+)[^>]*>"
-        self._bytes_mark = re.compile(pattern.encode())
-        self._text_mark = re.compile(pattern)
+        self._begin = f"<{token}".encode()
+        self._mark = re.compile(f"<{token}([0-9]{{{DIGITS}}})[^>]*>")
 
-    def whole(self, encoded: bytes) -> list[Sendable]:
-        """A light document that was encoded, in pieces with nothing left out."""
-        view = memoryview(self.body)
-        parts: list[Sendable] = list(self._bytes_mark.split(encoded))
-        parts[1::2] = [view[slice(*self._spans[int(index)][:2])] for index in parts[1::2]]
-        return parts
+    def whole(self, encoded: bytes) -> Whole:
+        """A light document that was encoded, with nothing left out."""
+        first, *others = encoded.split(self._begin)
+        return Whole(self.body, first, [(self._spans[int(part[:DIGITS])], part) for part in others])
 
     def restore(self, value: Any) -> Any:
         """A light value with nothing left out. All of it is parsed: this takes time and memory."""
         if type(value) is str:
-            return self._text_mark.sub(lambda found: "".join(self._pieces(found)), value)
+            return self._mark.sub(lambda found: "".join(self._pieces(found)), value)
         if type(value) is dict:
             return {self.restore(key): self.restore(inner) for key, inner in value.items()}
         return [self.restore(inner) for inner in value] if type(value) is list else value
 
     def size(self, text: str) -> int:
         """Characters of a light text with nothing left out."""
-        marks = list(self._text_mark.finditer(text))
+        marks = list(self._mark.finditer(text))
         return len(text) + sum(self._spans[int(mark[1])][2] - len(mark[0]) for mark in marks)
 
     def expand(self, text: str, known: set[int]) -> Iterator[str]:
-        """A light text a piece at a time. `known`: middles that are not needed again; those that are given are added."""
+        """A light text a piece at a time. `known`: middles that are not given again; those that are given are added."""
         end = 0
-        for mark in self._text_mark.finditer(text):
+        for mark in self._mark.finditer(text):
             yield text[end : mark.start()]
             end = mark.end()
             if int(mark[1]) not in known:
@@ -85,6 +86,26 @@ class Outline:
         return decoded(self.body, start, end)
 
 
+class Whole:
+    """A JSON text in pieces."""
+
+    __slots__ = ("_body", "_first", "_others", "size")
+
+    def __init__(self, body: bytes, first: bytes, others: list[tuple[Span, bytes]]) -> None:
+        """`others`: what is to be put in, and what follows it, behind the rest of its mark."""
+        self._body = body
+        self._first = first
+        self._others = others
+        self.size = len(first) + sum([span[1] - span[0] + len(part) - REST_OF_MARK for span, part in others])
+
+    def __iter__(self) -> Iterator[bytes | memoryview]:
+        view = memoryview(self._body)
+        yield self._first
+        for (start, end, _), part in self._others:
+            yield view[start:end]
+            yield part[REST_OF_MARK:]
+
+
 class OutlineReader:
     """Reads a large body: measures it, proves its long strings to be JSON and leaves them out. In steps: none of them
     takes more than a few milliseconds."""
@@ -94,7 +115,7 @@ class OutlineReader:
         self._scan = Scan(bounds)
         self._token = token
         self._light: list[bytes] = []
-        self._spans: list[tuple[int, int, int]] = []
+        self._spans: list[Span] = []
         self._taken = 0  # how far `_light` goes
         self._opened = 0  # where the string began in which a piece has ended
 
@@ -148,18 +169,21 @@ class OutlineReader:
         """A long string, unless it is a name."""
         body = self._body
         if KEY.match(body, end):
+            self._scan.charge((end - start) // WIDE)
             return
-        head, tail = clean(body, start, start + END), clean(body, start, end - END)
-        size, is_ascii, has_space, has_json = 0, True, False, False
+        some = min(max(ENDS[0], (end - start) // SHARE), ENDS[1])
+        head, tail = clean(body, start, start + some), clean(body, start, end - some)
+        size, is_ascii, has_space, has_json, last = 0, True, False, False, ""
         for text in decoded(body, head, tail):
             size += len(text)
             is_ascii = is_ascii and text.isascii()
             has_space = has_space or any(space in text for space in " \n\t")
-            has_json = has_json or "json" in text.lower()
-            yield
-        # The mark looks like what it stands for to who looks for words, or for none.
-        look = " " * has_space + "json" * has_json + "\u2026" * (not is_ascii)
-        self._leave_out(head, tail, f"<{self._token}:{len(self._spans)}{look}>".encode())
+            has_json = has_json or "json" in last + text.lower()
+            last = text[-3:].lower()
+            if size > PIECE:
+                yield
+        look = (SPACE if has_space else ".") + (JSON if has_json else "....") + ("..." if is_ascii else WIDE_LETTER)
+        self._leave_out(head, tail, f"<{self._token}{len(self._spans):0{DIGITS}}{look}>".encode())
         self._spans.append((head, tail, size))
 
     def _leave_out(self, start: int, end: int, instead: bytes) -> None:

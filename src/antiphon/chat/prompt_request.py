@@ -29,6 +29,7 @@ from antiphon.chat.checks import (
     wrong_type,
 )
 from antiphon.chat.fields import FIELDS, INT64, NEEDS, Need
+from antiphon.chat.outline import Outline
 from antiphon.chat.request import check_fields, refusal, refuse_model
 from antiphon.chat.stamp import Document
 
@@ -43,15 +44,21 @@ FORMS: Final = "one of a string, array of strings, array of integers, or array o
 
 class PromptRequest(msgspec.Struct, frozen=True):
     endpoint: str
-    document: Document  # as sent; unknown keys stay
+    light: Document  # the document as sent, unknown keys too; with an outline, the light one
     model: str
     stream: bool = False
     choices: int = 1  # over all prompts
     include_usage: bool = False
+    outline: Outline | None = None  # of a large request
+
+    @property
+    def document(self) -> Document:
+        """As sent. That of a large request is made each time."""
+        return self.light if self.outline is None else self.outline.restore(self.light)
 
     @property
     def moderation(self) -> object:
-        return self.document.get("moderation")
+        return self.light.get("moderation")
 
 
 def asked_texts(document: Document) -> list[str] | None:
@@ -175,7 +182,7 @@ MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "mode
 NAMES: Final = Names({*COMPLETION_FIELDS, *EMBEDDING_FIELDS, *MODERATION_FIELDS})
 
 
-def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
+def parse_completion(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault. No prompt is OpenAI's default one."""
     model = _check(document, strict, COMPLETION_FIELDS, COMPLETION_NEEDS)
     options = document.get("stream_options")
@@ -186,18 +193,21 @@ def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
         document.get("stream") is True,
         (document.get("n") or 1) * _prompts(document.get("prompt")),
         options is not None and options.get("include_usage") is True,
+        outline,
     )
 
 
-def parse_embedding(document: Document, *, strict: bool) -> PromptRequest:
+def parse_embedding(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault."""
-    return PromptRequest(EMBEDDINGS, document, _check(document, strict, EMBEDDING_FIELDS, {}, "input"))
+    model = _check(document, strict, EMBEDDING_FIELDS, {}, "input")
+    return PromptRequest(EMBEDDINGS, document, model, outline=outline)
 
 
-def parse_moderation(document: Document, *, strict: bool) -> PromptRequest:
+def parse_moderation(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault. The model is the one that there is."""
     document.setdefault("model", MODERATIONS)
-    return PromptRequest(MODERATIONS, document, _check(document, strict, MODERATION_FIELDS, {}, "input"))
+    model = _check(document, strict, MODERATION_FIELDS, {}, "input")
+    return PromptRequest(MODERATIONS, document, model, outline=outline)
 
 
 def _check(

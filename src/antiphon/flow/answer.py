@@ -132,7 +132,7 @@ class Turns:
         unread: Incoming | None = None,
     ) -> None:
         """`unread`: a request whose body has to be measured first."""
-        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway.bounds)
+        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway)
         task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 
-from antiphon.chat.bounds import PIECE, JsonBounds, Scan
+from antiphon.chat.bounds import LARGE
+from antiphon.chat.outline import OutlineReader
 from antiphon.flow.endpoints import Endpoint, LocalEndpoint
+from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Incoming
 from antiphon.flow.turn import R, Turn
 
 
 async def read_large(
-    turn: Turn[R], incoming: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R], bounds: JsonBounds
+    turn: Turn[R], incoming: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R], gateway: Gateway
 ) -> None:
     """Raises RequestError."""
-    body = incoming.body
-    scan = Scan(bounds)
-    for start in range(0, len(body), PIECE):
-        scan.feed(body[start : start + PIECE])
+    reader = OutlineReader(incoming.body, gateway.bounds, gateway.entropy(16).hex())
+    for _ in reader.steps():
         await asyncio.sleep(0)
-    turn.request = endpoint.parse(incoming, bounds)
+    if len(incoming.body) > LARGE:
+        incoming.outline = reader.outline
+        await asyncio.sleep(0)
+    turn.request = endpoint.parse(incoming, gateway.bounds)
     await asyncio.sleep(0)  # to parse it took a while, and to send it takes one again

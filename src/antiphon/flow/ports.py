@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from antiphon.chat.outline import Outline, Whole
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, UpstreamError
@@ -126,9 +127,16 @@ class Upstream(Protocol):
         """The error without our credential, wherever the upstream said it."""
 
     def open(
-        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+        self,
+        body: bytes | Whole,
+        headers: Mapping[bytes, bytes],
+        *,
+        stream: bool,
+        receiver: Receiver,
+        source: int,
     ) -> Call:
-        """Sends a prepared request. `headers` are the client's; the upstream takes over what decision 17 allows."""
+        """Sends a prepared request, whole or in pieces. `headers` are the client's; the upstream takes over what
+        decision 17 allows."""
 
 
 class Flow(Protocol):
@@ -238,6 +246,7 @@ class Incoming(msgspec.Struct):
     body: bytes
     received: float
     stream_asked: bool = False  # outside the body, which wins if it says so itself
+    outline: Outline | None = None  # of a large body
 
 
 class Scope(NamedTuple):
