@@ -63,14 +63,15 @@ async def test_large_requests_follow_each_other_on_a_connection(start: Start) ->
 
 async def test_an_answer_may_come_before_all_was_sent(tmp_path: Path) -> None:
     """The connection is not used again: the rest of the request was not written."""
-    connections = 0
+    connections, over = 0, asyncio.Event()
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal connections
         connections += 1
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Too Large\r\ncontent-length: 0\r\n\r\n")
-        await asyncio.Event().wait()
+        await over.wait()
+        writer.transport.abort()
 
     server = await asyncio.start_server(refuse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
@@ -79,6 +80,7 @@ async def test_an_answer_may_come_before_all_was_sent(tmp_path: Path) -> None:
             answer = await running.post(CHAT, messages=[{"role": "user", "content": "a" * 18_000_000}])
             assert answer.status == 413
             assert connections == count
+        over.set()
 
 
 @pytest.mark.parametrize("place", [0, 40, 100_000, 700_000, 1_400_000])
