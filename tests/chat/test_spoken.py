@@ -62,6 +62,14 @@ def test_escapes_are_read(text: str, last: str) -> None:
     assert found[-1] == last
 
 
+@pytest.mark.parametrize("cut", ["\\u00", "\\u00zz", "\\u"])
+@pytest.mark.parametrize("place", [0, 30_000, 60_000])
+def test_one_code_that_is_cut_hides_no_others(cut: str, place: int) -> None:
+    codes = "\\u006b" * 60_000
+    text = codes[: 6 * place] + cut + codes[6 * place :]
+    assert readings(text)[-1] == "k" * place + cut + "k" * (60_000 - place)
+
+
 def test_reasoning_in_vendors_shapes() -> None:
     details = [{"type": "reasoning.text", "text": "W"}, {"summary": [{"text": "S"}]}]
     assert answer_texts({"content": "C", "reasoning_details": details}) == ["C", "W\nS"]

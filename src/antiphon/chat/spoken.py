@@ -18,7 +18,6 @@ DEEPEST = 4
 # Escapes of JSON. A backslash before anything else says nothing.
 SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
-MOST_CODES = 50_000
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
 THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
@@ -112,13 +111,10 @@ def _unescaped(text: str) -> str:
 
 
 def _decode_code_points(text: str) -> str:
-    """Every backslash in `text` stands before a `u`. One that is cut stays; so do all of them where it is one of very
-    many."""
+    """Every backslash in `text` stands before a `u`. One that is cut stays."""
     try:
         plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
     except UnicodeDecodeError:
-        if text.count("\\u") > MOST_CODES:
-            return text.replace("\\", BACKSLASH)
         text = CUT_CODE.sub(BACKSLASH, text)
         plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
     if "\\ud" in text or "\\uD" in text:  # halves of a character
