@@ -59,6 +59,8 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
     tool = b'{"type":"function","function":{"name":"f"}}'
     yield "messages", many(MESSAGES, message, b"]}", size)
     yield "messages, as many as pass", many(MESSAGES, message, b"]}", 16_000 * len(message))
+    odd = b",".join(b'{"role":"user","content":"a","X%d":1}' % number for number in range(14_000))
+    yield "messages with odd names", MESSAGES + odd + b"]}"
     yield "parts, as many as pass", many(MESSAGES + b'{"role":"user","content":[', part, b"]}]}", 16_000 * len(part))
     yield "tools, as many as pass", many(HEAD[:-4] + b'"tools":[', tool, b"]}", 9_000 * len(tool))
     for name, piece in (

@@ -120,11 +120,10 @@ class OutlineReader:
         self._opened = 0  # where the string began in which a piece has ended
 
     @property
-    def outline(self) -> Outline | None:
-        """After the last step. None: there is nothing that could be left out."""
-        if not self._light:
-            return None
-        return Outline(self._body, b"".join([*self._light, self._body[self._taken :]]), self._token, self._spans)
+    def outline(self) -> Outline:
+        """After the last step."""
+        light = b"".join([*self._light, self._body[self._taken :]]) if self._light else self._body
+        return Outline(self._body, light, self._token, self._spans)
 
     def steps(self) -> Iterator[None]:
         """Raises RequestError."""

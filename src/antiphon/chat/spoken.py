@@ -125,9 +125,11 @@ def _decode_code_points(text: str) -> str:
 def message_words(message: Document) -> Iterator[str]:
     """Of a message in a prompt."""
     for key in TEXTS:
-        yield from _parts(message.get(key))
+        if message.get(key):
+            yield from _parts(message[key])
     for key in THOUGHTS:
-        yield from (words for _, words in _strings(message.get(key), key))
+        if key in message:
+            yield from (words for _, words in _strings(message[key], key))
     yield from call_words(message)
     name = message.get("name")
     if name and type(name) is str:

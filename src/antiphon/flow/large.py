@@ -7,6 +7,7 @@ import asyncio
 from antiphon.chat.bounds import LARGE
 from antiphon.chat.outline import OutlineReader
 from antiphon.flow.endpoints import Endpoint, LocalEndpoint
+from antiphon.flow.endpoints.endpoint import read_document
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Incoming
 from antiphon.flow.turn import R, Turn
@@ -21,6 +22,8 @@ async def read_large(
         await asyncio.sleep(0)
     if len(incoming.body) > LARGE:
         incoming.outline = reader.outline
+        incoming.document = read_document(incoming, gateway.bounds)
         await asyncio.sleep(0)
     turn.request = endpoint.parse(incoming, gateway.bounds)
+    incoming.document = None
     await asyncio.sleep(0)  # to parse it took a while, and to send it takes one again

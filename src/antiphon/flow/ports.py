@@ -247,6 +247,7 @@ class Incoming(msgspec.Struct):
     received: float
     stream_asked: bool = False  # outside the body, which wins if it says so itself
     outline: Outline | None = None  # of a large body
+    document: Document | None = None  # … that was decoded already
 
 
 class Scope(NamedTuple):

@@ -67,7 +67,7 @@ def read_document(incoming: Incoming, bounds: JsonBounds) -> Document:
     outline = incoming.outline
     if outline is None:
         return decode(incoming.body, bounds)
-    document = decode(outline.light_body)
+    document = incoming.document or decode(outline.light_body)
     model = document.get("model")
     if type(model) is str and (size := outline.size(model)) != len(model):
         fault = too_long("a string", LONG, size)
