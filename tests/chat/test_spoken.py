@@ -32,7 +32,7 @@ def test_parts_calls_reasoning_and_refusals() -> None:
     message = {"role": "assistant", "content": [{"type": "text", "text": "T"}, {"type": "refusal", "refusal": "R"}]}
     custom = {"id": "2", "type": "custom", "custom": {"name": "g", "input": "I"}}
     assert prompt_texts({"messages": [{**message, "tool_calls": [call, custom], "reasoning_content": "W"}]}) == [
-        'T\nR\nW\n{"a": "b"}\nI'
+        'T\nR\nW\n{"a": "b"}\nI\nf\ng'
     ]
     picture = {"type": "image_url", "image_url": {"url": "https://x"}}
     assert prompt_texts({"messages": [user([picture])]}) == []
@@ -131,8 +131,9 @@ def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
         ({"type": "own", "text": "good", "Content": "bad"}, ["good", "bad"]),
         (
             {"type": "document", "title": "a", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
-            ["a"],
+            ["a", "x"],
         ),
+        ({"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo" * 100}}, []),
         ({"type": "video_url", "video_url": {"url": "https://example.com/a"}}, []),
         ({"type": "video", "video": ["https://example.com/a", "data:video/mp4;base64,AAAA"]}, []),
         ({"type": "image", "image": "iVBORw0KGgo" * 100}, []),

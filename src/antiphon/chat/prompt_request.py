@@ -31,6 +31,7 @@ from antiphon.chat.checks import (
 from antiphon.chat.fields import FIELDS, INT64, NEEDS, Need
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import check_fields, refusal, refuse_model
+from antiphon.chat.spoken import loose_texts
 from antiphon.chat.stamp import Document
 
 COMPLETIONS: Final = "completions"  # the endpoints by the last word of their paths
@@ -40,6 +41,10 @@ MODERATIONS: Final = "moderations"
 MOST_INPUTS: Final = 2048
 MOST_CHOICES: Final = 128
 FORMS: Final = "one of a string, array of strings, array of integers, or array of integer arrays"
+
+
+# Fields that are no part of completions, and that an upstream may read all the same.
+BESIDE_PROMPT: Final = ("messages", "input", "instructions", "system")
 
 
 class PromptRequest(msgspec.Struct, frozen=True):
@@ -67,7 +72,8 @@ def asked_texts(document: Document) -> list[str] | None:
     texts = prompt if isinstance(prompt, list) else [prompt or ""]
     if type(texts[0]) is not str:
         return None
-    return [text for text in (*texts, document.get("suffix") or "") if text.strip()]
+    beside = [each for key in BESIDE_PROMPT if key in document for each in loose_texts(document[key])]
+    return [text for text in (*texts, document.get("suffix") or "", *beside) if text.strip()]
 
 
 # Texts, or the tokens they are made of
