@@ -70,7 +70,7 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
     ):
         yield f"text: {name}", text(piece, size)
     yield "text: one emoji", text(b"a", size - 4).replace(b'"}]}', "\U0001f600".encode() + b'"}]}')
-    for length in (100, 1000, 1100, 20_000):
+    for length in (100, 1000, 2100, 20_000):
         for name, word in (("ASCII", b"a"), ("UTF-8", "\u6d77".encode()), ("emoji", b"aaaa\xf0\x9f\x98\x80")):
             content = word * (length // len(word))
             yield f"messages of {length} bytes: {name}", many(MESSAGES, _message(content), b"]}", size)
