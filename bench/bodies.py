@@ -133,8 +133,11 @@ def run(pipe: Connection, url: str, judged: bool) -> None:
     asyncio.run(serve(pipe, url, judged))
 
 
-async def measure(size: int, judged: bool, only: str) -> None:
-    upstream = ScriptedUpstream([json_answer(completion())] * 1000)
+async def measure(size: int, judged: bool, uncounted: bool, only: str) -> None:
+    answer = completion()
+    if uncounted:
+        del answer["usage"]
+    upstream = ScriptedUpstream([json_answer(answer)] * 1000)
     url = await upstream.start()
     pipe, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=run, args=(theirs, url, judged), daemon=True)
@@ -147,13 +150,13 @@ async def measure(size: int, judged: bool, only: str) -> None:
         pipe.send(True)
         pipe.recv()
         began = time.perf_counter()
-        answer = await call(port, "POST", CHAT, body=body)
+        got = await call(port, "POST", CHAT, body=body)
         spent = (time.perf_counter() - began) * 1000
         pipe.send(True)
         worst, grown = pipe.recv()
-        said = str(answer.status)
+        said = str(got.status)
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            said = f"{said} {json.loads(answer.body)['error']['code'] or ''}"
+            said = f"{said} {json.loads(got.body)['error']['code'] or ''}"
         size_mb = len(body) / 1e6
         print(
             f"| {name} | {size_mb:.1f} | {said} | {spent:.0f} | {worst * 1000:.0f} | {grown / len(body):.1f} |",
@@ -168,6 +171,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.bodies")
     parser.add_argument("--mib", type=float, default=20, help="size of the large ones")
     parser.add_argument("--judged", action="store_true", help="with a judge that looks for a word")
+    parser.add_argument("--uncounted", action="store_true", help="the upstream does not report usage")
     parser.add_argument("--only", default="", help="those with this in their name")
     asked = parser.parse_args()
-    asyncio.run(measure(int(asked.mib * 1024 * 1024), asked.judged, asked.only))
+    asyncio.run(measure(int(asked.mib * 1024 * 1024), asked.judged, asked.uncounted, asked.only))

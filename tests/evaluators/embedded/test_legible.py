@@ -35,7 +35,9 @@ def test_a_threat_among_it_is_found(classifier: Classifier, kind: str) -> None:
         assert verdict.severities[3] >= Severity.MEDIUM
 
 
-@pytest.mark.parametrize("text", ["\U0001f44d", "\U0001f600\U0001f389", "asdf", "ok", "1 2 3 4 5 6 7 8 9", "???!!!", ""])
+@pytest.mark.parametrize(
+    "text", ["\U0001f44d", "\U0001f600\U0001f389", "asdf", "ok", "1 2 3 4 5 6 7 8 9", "???!!!", ""]
+)
 def test_little_is_judged_whatever_it_is(classifier: Classifier, text: str) -> None:
     [verdict] = classifier.judge([text], Stage.PROMPT)
     assert verdict.severities == SAFE
