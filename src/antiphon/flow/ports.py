@@ -229,7 +229,8 @@ class Count:
 class Counter(Protocol):
     """Counts tokens where an upstream did not."""
 
-    async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
+    async def count(self, model: str, prompt: Document, answer: list[str], outline: Outline | None = None) -> Count:
+        """`outline`: where `prompt` is a light document."""
 
 
 class Incoming(msgspec.Struct):

@@ -31,6 +31,10 @@ class Request(Protocol):
     def document(self) -> Document: ...
 
     @property
+    def light(self) -> Document:
+        """The document; of a large one, the light one."""
+
+    @property
     def outline(self) -> Outline | None:
         """Of a large one."""
 
