@@ -1,4 +1,5 @@
-"""How long a worker is stopped by the worst bodies: `python -m bench.bodies [MiB]` prints a table.
+"""How long a worker is stopped by the worst bodies: `python -m bench.bodies [--mib N] [--judged] [--only WORD]` prints
+a table.
 
 A gateway runs in a process of its own and measures the longest pause of its loop, in CPU time (others may use the
 machine); each body is sent to it once. Peak memory is that of the process above what it had before, in sizes of the
@@ -7,11 +8,11 @@ body.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import json
 import multiprocessing
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -58,6 +59,8 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
     tool = b'{"type":"function","function":{"name":"f"}}'
     yield "messages", many(MESSAGES, message, b"]}", size)
     yield "messages, as many as pass", many(MESSAGES, message, b"]}", 16_000 * len(message))
+    odd = b",".join(b'{"role":"user","content":"a","X%d":1}' % number for number in range(14_000))
+    yield "messages with odd names", MESSAGES + odd + b"]}"
     yield "parts, as many as pass", many(MESSAGES + b'{"role":"user","content":[', part, b"]}]}", 16_000 * len(part))
     yield "tools, as many as pass", many(HEAD[:-4] + b'"tools":[', tool, b"]}", 9_000 * len(tool))
     for name, piece in (
@@ -66,13 +69,26 @@ def bodies(size: int) -> Iterator[tuple[str, bytes]]:
         *(("\\u escapes", b"\\u6d77"), ("\\u pairs", b"\\ud83d\\ude00")),
     ):
         yield f"text: {name}", text(piece, size)
+    yield "text: one emoji", text(b"a", size - 4).replace(b'"}]}', "\U0001f600".encode() + b'"}]}')
+    for length in (100, 1000, 2100, 20_000):
+        for name, word in (("ASCII", b"a"), ("UTF-8", "\u6d77".encode()), ("emoji", b"aaaa\xf0\x9f\x98\x80")):
+            content = word * (length // len(word))
+            yield f"messages of {length} bytes: {name}", many(MESSAGES, _message(content), b"]}", size)
+            yield f"strings of {length} bytes: {name}", many(HEAD + b"[", b'"' + content + b'"', b"]}", size)
+    yield "long keys", many(HEAD + b"{", b'"%b":1' % ("\u6d77".encode() * 5000), b"}}", size)
+    yield "a long model", b'{"messages":[{"role":"user","content":""}],"model":"' + b"m" * (size - 60) + b'"}'
+    yield "indented", many(MESSAGES, _message(b"Hello").replace(b",", b"," + b" " * 200), b"]}", size)
     yield "white space", HEAD + b" " * (size - 100) + b"1}"
     yield "20 KB of extreme decimals", many(HEAD + b"[", b"5e-324", b"]}", 16_000)
 
 
+def _message(content: bytes) -> bytes:
+    return b'{"role":"user","content":"%b"}' % content
+
+
 def _passing(item: bytes) -> int:
     """Bytes of as many items as the default bounds let through, about."""
-    cost = {b"[]": 17, b"{}": 17, b'{"a":1}': 20, b'""': 4, b"1": 1, b"true": 1, b"5e-324": 261}.get(item, 11)
+    cost = {b"[]": 17, b"{}": 17, b'{"a":1}': 20, b'""': 5, b"1": 1, b"true": 1, b"5e-324": 261}.get(item, 11)
     return (len(item) + 1) * 495_000 // (4010 if len(item) > 100 else cost)
 
 
@@ -117,8 +133,11 @@ def run(pipe: Connection, url: str, judged: bool) -> None:
     asyncio.run(serve(pipe, url, judged))
 
 
-async def measure(size: int, judged: bool) -> None:
-    upstream = ScriptedUpstream([json_answer(completion())] * 1000)
+async def measure(size: int, judged: bool, uncounted: bool, only: str) -> None:
+    answer = completion()
+    if uncounted:
+        del answer["usage"]
+    upstream = ScriptedUpstream([json_answer(answer)] * 1000)
     url = await upstream.start()
     pipe, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=run, args=(theirs, url, judged), daemon=True)
@@ -126,16 +145,18 @@ async def measure(size: int, judged: bool) -> None:
     port = pipe.recv()
     print("| body | MB | answer | ms | longest pause, ms | memory, bodies |\n|---|---|---|---|---|---|")
     for name, body in bodies(size):
+        if only not in name:
+            continue
         pipe.send(True)
         pipe.recv()
         began = time.perf_counter()
-        answer = await call(port, "POST", CHAT, body=body)
+        got = await call(port, "POST", CHAT, body=body)
         spent = (time.perf_counter() - began) * 1000
         pipe.send(True)
         worst, grown = pipe.recv()
-        said = str(answer.status)
+        said = str(got.status)
         with contextlib.suppress(ValueError, KeyError, TypeError):
-            said = f"{said} {json.loads(answer.body)['error']['code'] or ''}"
+            said = f"{said} {json.loads(got.body)['error']['code'] or ''}"
         size_mb = len(body) / 1e6
         print(
             f"| {name} | {size_mb:.1f} | {said} | {spent:.0f} | {worst * 1000:.0f} | {grown / len(body):.1f} |",
@@ -147,5 +168,10 @@ async def measure(size: int, judged: bool) -> None:
 
 
 if __name__ == "__main__":
-    mib = float(sys.argv[1]) if len(sys.argv) > 1 else 20
-    asyncio.run(measure(int(mib * 1024 * 1024), judged="--judged" in sys.argv))
+    parser = argparse.ArgumentParser(prog="python -m bench.bodies")
+    parser.add_argument("--mib", type=float, default=20, help="size of the large ones")
+    parser.add_argument("--judged", action="store_true", help="with a judge that looks for a word")
+    parser.add_argument("--uncounted", action="store_true", help="the upstream does not report usage")
+    parser.add_argument("--only", default="", help="those with this in their name")
+    asked = parser.parse_args()
+    asyncio.run(measure(int(asked.mib * 1024 * 1024), asked.judged, asked.uncounted, asked.only))

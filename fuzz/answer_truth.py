@@ -88,10 +88,11 @@ def _take(document: dict[str, Any], answer: Answer, texts: list[str]) -> bool:
         choices = [choices]
     for position, entry in enumerate(choices if isinstance(choices, list) else []):
         index = entry.get("index", position) if isinstance(entry, dict) else None
-        if index != 0 or isinstance(index, bool | float):
+        if not isinstance(entry, dict) or (index is not None and index != 0):
             continue
+        is_sure = type(index) is int  # else it may be the first choice: its text is not owed, but it may end it
         text = entry.get("text") if answer.endpoint == "completions" else _content(entry)
-        if isinstance(text, str):
+        if is_sure and isinstance(text, str):
             texts.append(text)
         inner = entry.get("delta")
         reason = entry.get("finish_reason") or (inner.get("finish_reason") if isinstance(inner, dict) else None)

@@ -30,9 +30,10 @@ async def scripted(*scripts: Script) -> tuple[ScriptedUpstream, str]:
     return upstream, await upstream.start()
 
 
-async def test_the_banner_tells_where_what_and_how(tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", ["", "proxy_protocol = true"])
+async def test_the_banner_tells_where_what_and_how(tmp_path: Path, server: str) -> None:
     upstream, url = await scripted(json_answer(completion()))
-    async with serving(tmp_path, to_one(url)) as gateway:
+    async with serving(tmp_path, to_one(url, server=server)) as gateway:
         await gateway.ready()
         assert gateway.port > 0
         assert "m -> up (target)" in gateway.banner

@@ -103,7 +103,7 @@ def _curl(settings: Settings, sock: socket.socket) -> str:
     message = {"role": "user", "content": "Hello!"}
     body = msgspec.json.encode({"model": names[0] if names else "any", "messages": [message]}).decode()
     where = _where(server, sock).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    parts = ["curl"]
+    parts = ["curl --haproxy-protocol" if server.proxy_protocol else "curl"]
     if server.listen.unix is not None:
         parts.append(f"--unix-socket {quote(server.listen.unix)}")
         where = "https://localhost" if server.tls is not None else "http://localhost"

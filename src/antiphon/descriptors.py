@@ -14,6 +14,7 @@ from typing import Final
 
 EACH: Final = 2  # descriptors of a connection with a running request
 OWN: Final = 128  # the worker's own, and connections that are only told that there are too many
+SPARE: Final = 64
 AGAIN: Final = 60.0  # seconds between two lines about the same lack
 
 
@@ -29,6 +30,11 @@ def most_connections(limit: int) -> int:
     """Of one worker."""
     own = min(OWN, limit // 2)
     return max(1, (limit - own) // EACH)
+
+
+def most_spare(limit: int) -> int:
+    """Connections of one worker beyond its most that are told that there are too many."""
+    return min(SPARE, max(1, limit // 8))
 
 
 def warn_of(limit: int, max_connections: int) -> str | None:

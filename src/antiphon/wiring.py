@@ -13,6 +13,7 @@ from functools import cache
 from urllib.parse import quote
 
 from antiphon.chat.bounds import JsonBounds
+from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
@@ -300,6 +301,7 @@ def _limits(server: ServerSettings) -> Limits:
         write_timeout=server.write_timeout,
         max_connections=server.max_connections,
         max_client_connections=server.max_client_connections,
+        spare=most_spare(resource.getrlimit(resource.RLIMIT_NOFILE)[0]),
         crowded=min(server.max_connections, _descriptors() // 2),
     )
 

@@ -32,7 +32,7 @@ def test_parts_calls_reasoning_and_refusals() -> None:
     message = {"role": "assistant", "content": [{"type": "text", "text": "T"}, {"type": "refusal", "refusal": "R"}]}
     custom = {"id": "2", "type": "custom", "custom": {"name": "g", "input": "I"}}
     assert prompt_texts({"messages": [{**message, "tool_calls": [call, custom], "reasoning_content": "W"}]}) == [
-        'T\nR\nW\n{"a": "b"}\nI'
+        'T\nR\nW\n{"a": "b"}\nI\nf\ng'
     ]
     picture = {"type": "image_url", "image_url": {"url": "https://x"}}
     assert prompt_texts({"messages": [user([picture])]}) == []
@@ -60,6 +60,14 @@ def test_escapes_are_read(text: str, last: str) -> None:
     found = readings(text)
     assert found[0] == text
     assert found[-1] == last
+
+
+@pytest.mark.parametrize("cut", ["\\u00", "\\u00zz", "\\u"])
+@pytest.mark.parametrize("place", [0, 30_000, 60_000])
+def test_one_code_that_is_cut_hides_no_others(cut: str, place: int) -> None:
+    codes = "\\u006b" * 60_000
+    text = codes[: 6 * place] + cut + codes[6 * place :]
+    assert readings(text)[-1] == "k" * place + cut + "k" * (60_000 - place)
 
 
 def test_reasoning_in_vendors_shapes() -> None:
@@ -123,8 +131,9 @@ def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
         ({"type": "own", "text": "good", "Content": "bad"}, ["good", "bad"]),
         (
             {"type": "document", "title": "a", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
-            ["a"],
+            ["a", "x"],
         ),
+        ({"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo" * 100}}, []),
         ({"type": "video_url", "video_url": {"url": "https://example.com/a"}}, []),
         ({"type": "video", "video": ["https://example.com/a", "data:video/mp4;base64,AAAA"]}, []),
         ({"type": "image", "image": "iVBORw0KGgo" * 100}, []),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from dataclasses import replace
 
 import pytest
@@ -148,3 +149,71 @@ def test_clients_are_counted_exactly_whatever_ends_their_connections() -> None:
             run.wait_for(lambda: run.server.connections == 0)
         with run.client() as one, run.client() as two:
             assert [ask(run, one), ask(run, two)] == [200, 200]
+
+
+def until_served(run: Running) -> None:
+    """Who has connected just now may be about to ask, and is not closed yet."""
+    end = time.monotonic() + 10
+    status = 0
+    while status != 200:
+        assert time.monotonic() < end
+        with run.client() as new:
+            new.send(get())
+            status = new.answer().status
+
+
+def two_silent(run: Running) -> tuple[Client, Client]:
+    """The older one first: the server has seen it earlier."""
+    oldest = run.connect()
+    run.wait_for(lambda: run.server.connections == 1)
+    before = run.on_loop(lambda: run.server.clock())
+    run.wait_for(lambda: run.server.clock() > before + 0.01)
+    return oldest, run.connect()
+
+
+def test_silent_connections_make_room_the_oldest_first() -> None:
+    with running(limits=TWO) as run:
+        oldest, newer = two_silent(run)
+        until_served(run)
+        assert oldest.ended()
+        newer.send(get())
+        assert newer.answer().status == 200
+        for client in (oldest, newer):
+            client.close()
+
+
+def test_silent_connections_make_room_before_idle_ones() -> None:
+    with running(limits=TWO) as run, run.client() as idle:
+        idle.send(get())
+        assert idle.answer().status == 200
+        silent = run.connect()
+        run.wait_for(lambda: run.server.connections == 2)
+        before = run.on_loop(lambda: run.server.now)
+        run.wait_for(lambda: run.server.now > before + 1)
+        with run.client() as new:
+            new.send(get())
+            assert new.answer().status == 200
+            assert silent.ended()
+            idle.send(get())
+            assert idle.answer().status == 200
+        silent.close()
+
+
+def test_a_silent_connection_of_the_same_client_makes_room() -> None:
+    with running(limits=TWO_EACH) as run:
+        clients = two_silent(run)
+        until_served(run)
+        assert clients[0].ended()
+        for client in clients:
+            client.close()
+
+
+def test_there_may_be_room_for_few_to_be_told_that_there_are_too_many() -> None:
+    with running(later, replace(TWO, spare=3), vital=VITAL) as run:
+        clients = [busy(run), busy(run)]
+        flood = [run.connect() for _ in range(20)]
+        with run.client() as probe:
+            assert ask(run, probe, b"/healthz") == 200
+        run.wait_for(lambda: run.server.connections <= 2 + 3)
+        for client in [*clients, *flood]:
+            client.close()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from antiphon.upstreams.scripted import Script, error, json_answer, sse
-from tests.support.gateway import Running
+from tests.support.gateway import Running, gateway, to_one
+from tests.support.process import until
 from tests.support.raw import connect, request
 from tests.support.shapes import completion, hello
 from tests.turns.conftest import Start
@@ -87,3 +88,34 @@ async def test_a_fault_before_there_is_a_request(
     await wire.answer()
     wire.close()
     assert [place(entry) for entry in lines(running, log)] == [expected]
+
+
+@pytest.mark.parametrize("how", ["close", "reset"])
+@pytest.mark.parametrize("framing", ["content-length: 500", "transfer-encoding: chunked", "content-encoding: gzip"])
+async def test_a_client_that_leaves_inside_its_body_leaves_one_line(tmp_path: Path, how: str, framing: str) -> None:
+    log = tmp_path / "access.log"
+    length = "" if "length" in framing or "chunked" in framing else "content-length: 500\r\n"
+    begun = b"1\r\n{\r\n" if "chunked" in framing else b"\x1f\x8b\x08" if "gzip" in framing else b'{"model"'
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n{length}{framing}\r\n\r\n".encode()
+    async with gateway(tmp_path, to_one("http://127.0.0.1:9/v1", access_log=str(log))) as running:
+        wire = await connect(running.port)
+        await wire.send(head + begun)
+        await until(lambda: running.worker.server.bodies.held > 0 or "gzip" in framing)
+        getattr(wire, how)()
+        await until(lambda: log.exists() and bool(log.read_text()))
+        assert (await running.get("/healthz")).status == 200
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    [entry] = [entry for entry in entries if entry["path"] != "/healthz"]
+    assert (entry["status"], entry["method"], entry["path"]) == (499, "POST", "/v1/chat/completions")
+
+
+async def test_a_refused_body_leaves_one_line(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    settings = to_one("http://127.0.0.1:9/v1", server="max_body = 100", access_log=str(log))
+    async with gateway(tmp_path, settings) as running:
+        wire = await connect(running.port)
+        await wire.send(b"POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n80\r\n")
+        await wire.send(b"a" * 128)
+        assert (await wire.answer("POST")).status == 413
+        wire.reset()
+    assert [json.loads(line)["status"] for line in log.read_text().splitlines()] == [413]

@@ -67,10 +67,25 @@ async def test_look_alikes_are_refused(start: Start, path: str, body: bytes, par
     assert not upstream.requests
 
 
+BAD_TEXT = "data:text/plain,kill them"
+CALL = {"id": "c", "type": "function", "function": {"name": "kill them", "arguments": "{}"}}
+CALLED = [
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c", "content": "1"},
+]
+DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "kill them"}}
 FILE = {"type": "file", "file": {"file_id": "f", "filename": "how to kill them.pdf"}}
 PLACES: dict[str, dict[str, Any]] = {
     "name": {"messages": [{"role": "user", "content": "Hello", "name": "kill them"}]},
     "file name": {"messages": [{"role": "user", "content": [FILE]}]},
+    "text of a file": {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": BAD_TEXT}}]}]},
+    "called function": {"messages": [*CALLED, {"role": "user", "content": "Hello"}]},
+    "text of a document": {"messages": [{"role": "user", "content": [DOCUMENT]}]},
+    "prompt": {"prompt": "kill them"},
+    "prompts": {"prompt": ["Hello", "kill them"]},
+    "suffix": {"suffix": "kill them"},
+    "system": {"system": [{"type": "text", "text": "kill them"}]},
+    "input": {"input": [{"role": "user", "content": "kill them"}]},
     "prediction": {"prediction": {"type": "content", "content": "kill them"}},
     "parts of a prediction": {"prediction": {"type": "content", "content": [{"type": "text", "text": "kill them"}]}},
 }
@@ -85,14 +100,27 @@ async def test_every_place_for_words_is_judged(start: Start, place: str, more: d
     assert not upstream.requests
 
 
-async def test_so_is_the_suffix_of_a_completion(start: Start) -> None:
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"suffix": "kill them"},
+        {"messages": [{"role": "user", "content": "kill them"}]},
+        {"messages": [{"role": "user", "content": [{"type": "text", "text": "kill them"}]}]},
+        {"messages": "kill them"},
+    ],
+)
+async def test_so_are_those_of_a_completion(start: Start, said: dict[str, Any]) -> None:
     running, _ = await start(judge=WordJudge(), more=FILTER)
-    answer = await call(running.port, "POST", "/v1/completions", {"model": "m", "prompt": "a", "suffix": "kill them"})
+    answer = await call(running.port, "POST", "/v1/completions", {"model": "m", "prompt": "a", **said})
     assert (answer.status, answer.json["error"]["code"]) == (400, "content_filter")
 
 
 SCHEMA = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string", "description": "kill them"}]}}}
+CHOICES = {"type": "object", "properties": {"a": {"type": "string", "enum": ["Hello", "kill them"]}}}
 TOOLS: dict[str, dict[str, Any]] = {
+    "enum": {"tools": [{"type": "function", "function": {"name": "f", "parameters": CHOICES}}]},
+    "default": {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"default": "kill them"}}}]},
+    "const": {"functions": [{"name": "f", "parameters": {"type": "object", "const": {"a": ["kill them"]}}}]},
     "tool": {"tools": [{"type": "function", "function": {"name": "f", "description": "kill them"}}]},
     "parameter": {"tools": [{"type": "function", "function": {"name": "f", "parameters": SCHEMA}}]},
     "custom tool": {"tools": [{"type": "custom", "custom": {"name": "f", "description": "kill them"}}]},

@@ -25,6 +25,10 @@ EXTREME: Final = 250  # a number near the ends of what a double can hold
 ESCAPES: Final = 8  # so many in a string cost as much as an integer; \u ones are as quick as other text
 DEAREST: Final = EXTREME + DECIMAL
 
+NOT_JSON: Final = (
+    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
+    "correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)"
+)
 OPENED: Final = b"[{"
 CLOSED: Final = b"]}"
 STEPS: Final = {**dict.fromkeys(OPENED, 1), **dict.fromkeys(CLOSED, -1)}
@@ -76,21 +80,31 @@ class Scan:
     """Counts a body a piece at a time. What is not JSON may be counted wrongly after its first fault: the parser stops
     there."""
 
-    __slots__ = ("_bounds", "_depth", "_escape", "_escapes", "_in_string", "_values")
+    __slots__ = ("_bounds", "_depth", "_escapes", "_is_escaped", "_values", "in_string")
 
     def __init__(self, bounds: JsonBounds) -> None:
         self._bounds = bounds
         self._depth = 0
         self._values = 0
         self._escapes = 0
-        self._in_string = 0  # 1: the next piece begins inside a string
-        self._escape = b""  # a backslash at the end of the last piece
+        self._is_escaped = False  # the last piece ended with a backslash, so the next one begins inside an escape
+        self.in_string = 0  # 1: the next piece begins inside a string
 
-    def feed(self, piece: bytes) -> None:
-        """Raises RequestError as soon as a bound is exceeded."""
-        outside = self._without_strings(piece)
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The piece, cut at its quotes: by turns outside of strings and inside. Escapes are blotted out, lengths stay.
+        Raises RequestError as soon as a bound is exceeded."""
+        parts = (self._blot(piece) if self._is_escaped or b"\\" in piece else piece).split(b'"')
+        outside = b"".join(parts[self.in_string :: 2])
         if outside:
             self._count(outside)
+        self._values += (len(parts) - self.in_string) // 2 * STRING  # each is counted where it begins
+        self.in_string ^= len(parts) + 1 & 1
+        self.charge(0)
+        return parts
+
+    def charge(self, values: int) -> None:
+        """Counts values that nobody has counted. Raises RequestError."""
+        self._values += values
         if self._values + self._escapes // ESCAPES > self._bounds.values:
             raise too_many(self._bounds)
 
@@ -103,21 +117,18 @@ class Scan:
         self._depth += opened - outside.count(b"]") - outside.count(b"}")
         self._values += outside.count(b",") + opened * CONTAINER + _number_cost(outside)
 
-    def _without_strings(self, piece: bytes) -> bytes:
-        """What stands outside of strings; the strings themselves are counted."""
-        if self._escape or b"\\" in piece:
-            whole = self._escape + piece
-            piece = whole.replace(b"\\\\", b"")
-            self._escape = b""
-            if piece.endswith(b"\\"):
-                piece, self._escape = piece[:-1], b"\\"
-            piece = piece.replace(b'\\"', b"")
-            self._escapes += (len(whole) - len(piece)) // 2 + piece.count(b"\\") - piece.count(b"\\u")
-        parts = piece.split(b'"')
-        outside = b"".join(parts[self._in_string :: 2])
-        self._values += (len(parts) - self._in_string) // 2 * STRING  # each is counted where it begins
-        self._in_string ^= len(parts) + 1 & 1
-        return outside
+    def _blot(self, piece: bytes) -> bytes:
+        """Without escaped quotes, so that every quote begins or ends a string."""
+        if self._is_escaped:
+            self._escapes += piece[:1] != b"u"
+            piece = b"." + piece[1:]
+        pairs = piece.count(b"\\\\")
+        piece = piece.replace(b"\\\\", b"..")
+        self._is_escaped = piece.endswith(b"\\")
+        if self._is_escaped:
+            piece = piece[:-1] + b"."
+        self._escapes += pairs + piece.count(b"\\") - piece.count(b"\\u")
+        return piece.replace(b'\\"', b"..")
 
 
 def _number_cost(outside: bytes) -> int:

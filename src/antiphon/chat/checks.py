@@ -17,6 +17,7 @@ ECHO_LIMIT: Final = 200  # characters of the client's own value that an error me
 DIGITS_LIMIT: Final = 4096  # bits; Python refuses to print integers much longer than this
 
 MOST_UNKNOWN: Final = 10_000  # names of one object that we do not know; each takes 1 us to be compared with those we do
+MOST_FINE: Final = 1000  # such names that are remembered
 NAME_LOOK: Final = 256  # characters of such a name that are looked at
 TOO_MANY_UNKNOWN: Final = (
     f"An object of your request has too many unknown parameters. At most {MOST_UNKNOWN} are allowed."
@@ -285,21 +286,26 @@ class Names:
     """The known names of an object. Some readers take `Content` for `content` (Go, cJSON): what they would read was not
     judged, so a name that looks like a known one is refused."""
 
-    __slots__ = ("_looks", "exact")
+    __slots__ = ("_fine", "_looks", "exact")
 
     def __init__(self, names: Iterable[str]) -> None:
         self.exact = frozenset(names)
         self._looks = {_look(name): name for name in self.exact}
+        self._fine: set[str] = set()  # unknown names that were looked at
 
     def refuse_look_alikes(self, value: Mapping[str, Any], dot: str = "") -> None:
         unknown = value.keys() - self.exact
         if len(unknown) > MOST_UNKNOWN:
             raise Fault(TOO_MANY_UNKNOWN, None, "json_too_many_values")
-        if not unknown or _is_plain("".join([name[:NAME_LOOK] for name in unknown])):
+        if unknown <= self._fine or (len(unknown) > 1 and _is_plain("".join([name[:NAME_LOOK] for name in unknown]))):
             return
-        for name in value:
-            if name in unknown and (known := self._looks.get(_look(name))) is not None:
-                raise Fault("Unknown parameter: ", f". Did you mean '{known}'?", "unknown_parameter", echo(dot + name))
+        looks = self._looks
+        if not looks.keys().isdisjoint(map(_look, unknown)):
+            name = next(name for name in value if name in unknown and _look(name) in looks)
+            tail = f". Did you mean '{looks[_look(name)]}'?"
+            raise Fault("Unknown parameter: ", tail, "unknown_parameter", echo(dot + name))
+        if len(self._fine) + len(unknown) <= MOST_FINE and max(map(len, unknown)) <= NAME_LOOK:
+            self._fine |= unknown
 
 
 def _is_plain(names: str) -> bool:
@@ -310,7 +316,8 @@ def _is_plain(names: str) -> bool:
 def _look(name: str) -> str:
     """What a careless reader takes a name for: upper case and the letters that fold to ASCII ones (`ſ`, the Kelvin
     sign, the dotless `ı`) are lower case, it ends at a NUL, and spaces around it are nothing."""
-    return name[:NAME_LOOK].partition("\0")[0].strip().upper().casefold()
+    name = name[:NAME_LOOK].partition("\0")[0].strip()
+    return name.lower() if name.isascii() else name.upper().casefold()
 
 
 def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:

@@ -12,8 +12,8 @@ class Echo:
     __slots__ = ("_each", "_prompts", "_rest")
 
     def __init__(self, request: PromptRequest) -> None:
-        echoes = request.document.get("echo") is True
-        prompt = request.document.get("prompt")
+        echoes = request.light.get("echo") is True
+        prompt = (request.document if echoes else request.light).get("prompt")
         self._prompts: list[str] = [prompt] if echoes and isinstance(prompt, str) else []
         if echoes and isinstance(prompt, list) and isinstance(prompt[0], str):
             self._prompts = prompt

@@ -8,7 +8,7 @@ that was read.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +33,7 @@ from antiphon.chat.plain_fields import (
     TextFormat,
     ToolMessage,
 )
+from antiphon.chat.spoken import file_words
 from antiphon.chat.stamp import Document
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -197,14 +198,17 @@ def _other_words(message: AnyMessage) -> list[str]:
     if type(message) is AssistantMessage:
         said += [message.refusal] if message.refusal else []
         said += [call.function.arguments for call in message.tool_calls or () if call.function.arguments]
+        said += [call.function.name for call in message.tool_calls or ()]
     return [*said, message.name] if message.name else said
 
 
 def _part_words(content: list[Any]) -> list[str]:
-    return [words for words in map(_words_of_part, content) if words]
+    return [words for part in content for words in _words_of_part(part) if words]
 
 
-def _words_of_part(part: Any) -> str | UnsetType | None:
+def _words_of_part(part: Any) -> Iterable[str]:
     if type(part) is RefusalPart:
-        return part.refusal
-    return part.file.filename if type(part) is FilePart else getattr(part, "text", "")
+        return (part.refusal,)
+    if type(part) is FilePart:
+        return file_words(part.file.filename, part.file.file_data)
+    return (getattr(part, "text", ""),)

@@ -29,7 +29,9 @@ from antiphon.chat.checks import (
     wrong_type,
 )
 from antiphon.chat.fields import FIELDS, INT64, NEEDS, Need
+from antiphon.chat.outline import Outline
 from antiphon.chat.request import check_fields, refusal, refuse_model
+from antiphon.chat.spoken import loose_texts
 from antiphon.chat.stamp import Document
 
 COMPLETIONS: Final = "completions"  # the endpoints by the last word of their paths
@@ -41,17 +43,27 @@ MOST_CHOICES: Final = 128
 FORMS: Final = "one of a string, array of strings, array of integers, or array of integer arrays"
 
 
+# Fields that are no part of completions, and that an upstream may read all the same.
+BESIDE_PROMPT: Final = ("messages", "input", "instructions", "system")
+
+
 class PromptRequest(msgspec.Struct, frozen=True):
     endpoint: str
-    document: Document  # as sent; unknown keys stay
+    light: Document  # the document as sent, unknown keys too; with an outline, the light one
     model: str
     stream: bool = False
     choices: int = 1  # over all prompts
     include_usage: bool = False
+    outline: Outline | None = None  # of a large request
+
+    @property
+    def document(self) -> Document:
+        """As sent. That of a large request is made each time."""
+        return self.light if self.outline is None else self.outline.restore(self.light)
 
     @property
     def moderation(self) -> object:
-        return self.document.get("moderation")
+        return self.light.get("moderation")
 
 
 def asked_texts(document: Document) -> list[str] | None:
@@ -60,7 +72,8 @@ def asked_texts(document: Document) -> list[str] | None:
     texts = prompt if isinstance(prompt, list) else [prompt or ""]
     if type(texts[0]) is not str:
         return None
-    return [text for text in (*texts, document.get("suffix") or "") if text.strip()]
+    beside = [each for key in BESIDE_PROMPT if key in document for each in loose_texts(document[key])]
+    return [text for text in (*texts, document.get("suffix") or "", *beside) if text.strip()]
 
 
 # Texts, or the tokens they are made of
@@ -175,7 +188,7 @@ MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "mode
 NAMES: Final = Names({*COMPLETION_FIELDS, *EMBEDDING_FIELDS, *MODERATION_FIELDS})
 
 
-def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
+def parse_completion(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault. No prompt is OpenAI's default one."""
     model = _check(document, strict, COMPLETION_FIELDS, COMPLETION_NEEDS)
     options = document.get("stream_options")
@@ -186,18 +199,21 @@ def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
         document.get("stream") is True,
         (document.get("n") or 1) * _prompts(document.get("prompt")),
         options is not None and options.get("include_usage") is True,
+        outline,
     )
 
 
-def parse_embedding(document: Document, *, strict: bool) -> PromptRequest:
+def parse_embedding(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault."""
-    return PromptRequest(EMBEDDINGS, document, _check(document, strict, EMBEDDING_FIELDS, {}, "input"))
+    model = _check(document, strict, EMBEDDING_FIELDS, {}, "input")
+    return PromptRequest(EMBEDDINGS, document, model, outline=outline)
 
 
-def parse_moderation(document: Document, *, strict: bool) -> PromptRequest:
+def parse_moderation(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
     """Raises RequestError for the first fault. The model is the one that there is."""
     document.setdefault("model", MODERATIONS)
-    return PromptRequest(MODERATIONS, document, _check(document, strict, MODERATION_FIELDS, {}, "input"))
+    model = _check(document, strict, MODERATION_FIELDS, {}, "input")
+    return PromptRequest(MODERATIONS, document, model, outline=outline)
 
 
 def _check(

@@ -18,7 +18,6 @@ DEEPEST = 4
 # Escapes of JSON. A backslash before anything else says nothing.
 SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
-MOST_CODES = 50_000
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
 THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
@@ -40,10 +39,14 @@ LABELS = frozenset(
         ),
     }
 )
+PART_LABELS = LABELS - {"data", "file_data"}  # documents may be text: `"source": {"type": "text", "data": …}`
 # Parts of a content whose fields we know. Of others, a vendor's own, everything may be text.
 KNOWN_PARTS = (None, "text", "refusal", "image_url", "input_audio", "file")
 LONGEST_WORD = 256
 SELF_DESCRIPTIONS = ("name", "title", "description")
+SCHEMA_VALUES = ("enum", "default", "const", "examples")
+# Fields of a request that are no part of chat, and that an upstream may read all the same.
+BESIDE_MESSAGES = ("prompt", "suffix", "input", "instructions", "system")
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -56,11 +59,17 @@ def prompt_texts(document: Document) -> list[str]:
     prediction = document.get("prediction")
     said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
     found = newest_first(texts, [message["role"] for message in messages])
-    return [said, *found] if said.strip() else found
+    beside = [each for key in BESIDE_MESSAGES if key in document for each in loose_texts(document[key])]
+    return [*beside, said, *found] if said.strip() else [*beside, *found]
+
+
+def loose_texts(value: Any) -> list[str]:
+    """All that is said in a value of any shape that nobody has checked."""
+    return [words for _, words in _strings(value, "") if words.strip() and not _is_media(words)]
 
 
 def tool_words(document: Document) -> str:
-    """What tools, functions and schemas say of themselves: names, titles and descriptions, at any depth."""
+    """What tools, functions and schemas say of themselves: names, titles, descriptions and values, at any depth."""
     found: list[str] = []
     level: list[Any] = [document.get(key) for key in ("tools", "functions", "response_format")]
     while level:
@@ -70,6 +79,14 @@ def tool_words(document: Document) -> str:
             if isinstance(inner, dict)
             for key in SELF_DESCRIPTIONS
             if isinstance(inner.get(key), str)
+        )
+        found += (
+            words
+            for inner in level
+            if isinstance(inner, dict)
+            for key in SCHEMA_VALUES
+            if key in inner
+            for _, words in _strings(inner[key], key)
         )
         level = [
             inner
@@ -112,13 +129,10 @@ def _unescaped(text: str) -> str:
 
 
 def _decode_code_points(text: str) -> str:
-    """Every backslash in `text` stands before a `u`. One that is cut stays; so do all of them where it is one of very
-    many."""
+    """Every backslash in `text` stands before a `u`. One that is cut stays."""
     try:
         plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
     except UnicodeDecodeError:
-        if text.count("\\u") > MOST_CODES:
-            return text.replace("\\", BACKSLASH)
         text = CUT_CODE.sub(BACKSLASH, text)
         plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
     if "\\ud" in text or "\\uD" in text:  # halves of a character
@@ -129,12 +143,27 @@ def _decode_code_points(text: str) -> str:
 def message_words(message: Document) -> Iterator[str]:
     """Of a message in a prompt."""
     for key in TEXTS:
-        yield from _parts(message.get(key))
+        if message.get(key):
+            yield from _parts(message[key])
     for key in THOUGHTS:
-        yield from (words for _, words in _strings(message.get(key), key))
+        if key in message:
+            yield from (words for _, words in _strings(message[key], key))
     yield from call_words(message)
+    yield from _called_names(message)
     name = message.get("name")
     if name and type(name) is str:
+        yield name
+
+
+def _called_names(message: Document) -> Iterator[str]:
+    """Of functions that were called in a prompt: whoever wrote it may have made them up."""
+    for call in calls if isinstance(calls := message.get("tool_calls"), list) else ():
+        for kind in ("function", "custom"):
+            function = call.get(kind) if isinstance(call, dict) else None
+            if isinstance(function, dict) and type(name := function.get("name")) is str and name:
+                yield name
+    function = message.get("function_call")
+    if isinstance(function, dict) and type(name := function.get("name")) is str and name:
         yield name
 
 
@@ -190,24 +219,26 @@ def _function(function: Document) -> Iterator[str]:
             yield words
 
 
-def _strings(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+def _strings(value: Any, name: str, depth: int = 0, labels: frozenset[str] = LABELS) -> Iterator[tuple[str, str]]:
     """All texts in what vendors shape as they like, each with a name: an entry's own `index` tells its place."""
     if type(value) is str:
         if value:
             yield name, value
     elif depth < DEEPEST and isinstance(value, dict):
         for key, inner in value.items():
-            if key not in LABELS:
-                yield from _strings(inner, f"{name}.{key}", depth + 1)
+            if key not in labels:
+                yield from _strings(inner, f"{name}.{key}", depth + 1, labels)
     elif depth < DEEPEST and isinstance(value, list):
         for position, inner in enumerate(value):
             place = inner.get("index", position) if isinstance(inner, dict) else position
-            yield from _strings(inner, f"{name}[{place}]", depth + 1)
+            yield from _strings(inner, f"{name}[{place}]", depth + 1, labels)
 
 
 def _is_media(words: str) -> bool:
-    """An address, or a file in base64: long, and without any space."""
+    """An address, or a file in base64: long, and without any space. Not one that is text."""
     if any(space in words for space in " \n\t"):
+        return False
+    if words.startswith("data:text/"):
         return False
     return words.startswith(("https:", "http:", "data:")) or (len(words) > LONGEST_WORD and words.isascii())
 
@@ -221,11 +252,19 @@ def _parts(content: Any) -> Iterator[str]:
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict):
             if part.get("type") not in KNOWN_PARTS:
-                yield from (words for _, words in _strings(part, "part") if not _is_media(words))
+                found = _strings(part, "part", labels=PART_LABELS)
+                yield from (words for _, words in found if not _is_media(words))
                 continue
             for key in ("text", "refusal"):
                 if type(part.get(key)) is str and part[key]:
                     yield part[key]
             file = part.get("file")
-            if isinstance(file, dict) and type(file.get("filename")) is str and file["filename"]:
-                yield file["filename"]
+            if isinstance(file, dict):
+                yield from file_words(file.get("filename"), file.get("file_data"))
+
+
+def file_words(name: object, data: object) -> Iterator[str]:
+    if type(name) is str and name:
+        yield name
+    if type(data) is str and data and not _is_media(data):
+        yield data

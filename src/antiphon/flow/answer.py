@@ -153,7 +153,7 @@ class Turns:
         """`unread`: a request whose body has to be measured first."""
         reading = None
         if unread is not None and not isinstance(endpoint, RelayEndpoint):
-            reading = read_large(turn, unread, endpoint, self._gateway.bounds)
+            reading = read_large(turn, unread, endpoint, self._gateway)
         task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from antiphon.chat.outline import Outline
 from antiphon.chat.spoken import readings
 from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.judge_large import ask_large
 from antiphon.flow.ports import Document, Judge, Scope, Texts
 from antiphon.flow.stream import PROMPT_RESULTS, Stream
 from antiphon.flow.stream_parts import GateKeeper, Machine
@@ -56,17 +58,26 @@ def ask_prompt(turn: AnyTurn, gateway: Gateway, texts: Texts) -> Asked | None:
     """Asks about the prompt. None: nobody judges this turn."""
     if turn.policy is None or gateway.judge is None:
         return None
-    return ask_texts(turn, gateway.judge, turn.policy, texts.prompt(turn.request, turn.policy.judge_tools))
+    found = texts.prompt(turn.request, turn.policy.judge_tools)
+    return ask_texts(turn, gateway.judge, turn.policy, found, turn.request.outline)
 
 
-def ask_texts(turn: AnyTurn, judge: Judge, policy: Policy, found: list[str] | None) -> Asked:
+def ask_texts(
+    turn: AnyTurn, judge: Judge, policy: Policy, found: list[str] | None, outline: Outline | None = None
+) -> Asked:
     """`found`: the texts of the prompt. None: they cannot be read."""
     longest = policy.max_text
-    if found and (longest is None or sum(map(len, found)) <= longest):
+    if found and (longest is None or _characters(found, outline) <= longest):
+        if outline is not None:
+            return asyncio.ensure_future(ask_large(judge, Stage.PROMPT, found, outline, turn.scope))
         return judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
     known.set_result(FAILURE if found is None else OVER_LENGTH if found else CALM)
     return known
+
+
+def _characters(texts: list[str] | None, outline: Outline | None) -> int:
+    return sum(map(len if outline is None else outline.size, texts or ()))
 
 
 def weigh_prompt(turn: AnyTurn, verdict: Verdict) -> None:
@@ -141,7 +152,8 @@ def keeper_for(turn: AnyTurn, gateway: Gateway, machine: Machine, texts: Texts, 
     if judge is None or policy is None:
         return None
     annotations = annotations_for(turn)
-    size = sum(map(len, texts.prompt(turn.request, policy.judge_tools) or ())) if policy.asynchronous else 0
+    prompt = texts.prompt(turn.request, policy.judge_tools) if policy.asynchronous else None
+    size = _characters(prompt, turn.request.outline)
     rules = GateRules(policy, texts, annotations, size, judge.reach(turn.scope))
     gate = Gate(rules, machine.envelope)
     asker = StreamAsker(judge, turn.scope)

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import asyncio
 
-from antiphon.chat.bounds import FREE, PIECE, JsonBounds, Scan, is_light
+from antiphon.chat.bounds import FREE, LARGE, PIECE, JsonBounds, Scan, is_light
+from antiphon.chat.outline import OutlineReader
 from antiphon.flow.endpoints import Endpoint, LocalEndpoint
+from antiphon.flow.endpoints.endpoint import read_document
+from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Incoming
 from antiphon.flow.turn import R, Turn
 
 
 async def read_large(
-    turn: Turn[R], incoming: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R], bounds: JsonBounds
+    turn: Turn[R], incoming: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R], gateway: Gateway
 ) -> None:
     """Raises RequestError."""
-    await _measure(incoming.body, bounds)
-    turn.request = endpoint.parse(incoming, bounds)
+    reader = OutlineReader(incoming.body, gateway.bounds, gateway.entropy(16).hex())
+    for _ in reader.steps():
+        await asyncio.sleep(0)
+    if len(incoming.body) > LARGE:
+        incoming.outline = reader.outline
+        incoming.document = read_document(incoming, gateway.bounds)
+        await asyncio.sleep(0)
+    turn.request = endpoint.parse(incoming, gateway.bounds)
+    incoming.document = None
     await asyncio.sleep(0)  # to parse it took a while, and to send it takes one again
 
 
 async def measure(body: bytes, bounds: JsonBounds) -> None:
     """Raises RequestError where a body that may be heavy is."""
-    if len(body) > FREE and not is_light(body, bounds):
-        await _measure(body, bounds)
-
-
-async def _measure(body: bytes, bounds: JsonBounds) -> None:
+    if len(body) <= FREE or is_light(body, bounds):
+        return
     scan = Scan(bounds)
     for start in range(0, len(body), PIECE):
         scan.feed(body[start : start + PIECE])

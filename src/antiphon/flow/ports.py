@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from antiphon.chat.outline import Outline, Whole
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, UpstreamError
@@ -126,9 +127,15 @@ class Upstream(Protocol):
         """The error without our credential, wherever the upstream said it."""
 
     def open(
-        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+        self,
+        body: bytes | Whole,
+        headers: Mapping[bytes, bytes],
+        *,
+        stream: bool,
+        receiver: Receiver,
+        source: int,
     ) -> Call:
-        """Sends a prepared request. `headers` are the client's; some travel on [client-headers]."""
+        """Sends a prepared request, whole or in pieces. `headers` are the client's; some travel on [client-headers]."""
 
     def offers(self, endpoint: str) -> bool:
         """Does it have this endpoint?"""
@@ -324,7 +331,8 @@ class Count:
 class Counter(Protocol):
     """Counts tokens where an upstream did not."""
 
-    async def count(self, model: str, prompt: Document, answer: list[str]) -> Count: ...
+    async def count(self, model: str, prompt: Document, answer: list[str], outline: Outline | None = None) -> Count:
+        """`outline`: where `prompt` is a light document."""
 
 
 class Incoming(msgspec.Struct):
@@ -341,6 +349,8 @@ class Incoming(msgspec.Struct):
     body: bytes
     received: float
     stream_asked: bool = False  # outside the body, which wins if it says so itself
+    outline: Outline | None = None  # of a large body
+    document: Document | None = None  # … that was decoded already
 
 
 class Scope(NamedTuple):

@@ -38,9 +38,14 @@ class RelayRequest(msgspec.Struct):
     stream = False  # as it is meant of chat: no comment of ours breaks a silence here
     include_usage = False
     moderation = None
+    outline = None
 
     @property
     def document(self) -> Document:
+        return {}
+
+    @property
+    def light(self) -> Document:
         return {}
 
 

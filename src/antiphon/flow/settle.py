@@ -24,7 +24,7 @@ def reported(turn: AnyTurn, usage: Document | None) -> bool:
 async def count(turn: AnyTurn, gateway: Gateway, usage: Document | None, texts: list[str]) -> None:
     """Counts what the upstream did not report. What it did report stays beside it."""
     model = turn.attempts[-1].model if turn.attempts else turn.request.model
-    counted = await gateway.counter.count(model, turn.request.document, texts)
+    counted = await gateway.counter.count(model, turn.request.light, texts, turn.request.outline)
     filled = dict(usage or {})
     if not isinstance(filled.get("prompt_tokens"), int):
         filled["prompt_tokens"] = counted.prompt

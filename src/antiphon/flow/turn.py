@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
@@ -28,6 +29,14 @@ class Request(Protocol):
 
     @property
     def document(self) -> Document: ...
+
+    @property
+    def light(self) -> Document:
+        """The document; of a large one, the light one."""
+
+    @property
+    def outline(self) -> Outline | None:
+        """Of a large one."""
 
     @property
     def model(self) -> str: ...

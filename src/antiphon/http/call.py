@@ -8,6 +8,7 @@ reads the time for them: who hears something only sets `heard`, which is 0.05 us
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -80,6 +81,23 @@ class Sink(Protocol):
     def on_fail(self, error: ClientError) -> None: ...
 
 
+class Pieces(Protocol):
+    """A large body. It can be read again."""
+
+    size: int
+
+    def __iter__(self) -> Iterator[bytes | memoryview]: ...
+
+
+class OnePiece:
+    def __init__(self, body: bytes) -> None:
+        self.size = len(body)
+        self._body = body
+
+    def __iter__(self) -> Iterator[bytes | memoryview]:
+        yield self._body
+
+
 class Nobody:
     """The sink of a call that has ended, was cancelled, or lingers."""
 
@@ -112,6 +130,7 @@ class Call:
         "paused",
         "phase",
         "request",
+        "rest",
         "reused",
         "since",
         "sink",
@@ -120,10 +139,13 @@ class Call:
     source: BodySource | None = None  # of a body that is still being sent
     is_endless = False  # the answer may be of any size
 
-    def __init__(self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float) -> None:
+    def __init__(
+        self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float, rest: Pieces | None
+    ) -> None:
         self._pool = pool
         self.sink: Sink = sink
         self.request: bytes | None = request  # kept while it may have to be sent (again)
+        self.rest = rest  # what follows it of a large one, likewise
         self.is_head = is_head
         self.reused = False  # on a connection that has served before
         self.paused = False
@@ -189,7 +211,7 @@ class RelayCall(Call):
     def __init__(
         self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float, source: BodySource | None
     ) -> None:
-        super().__init__(pool, sink, request, is_head, deadline)
+        super().__init__(pool, sink, request, is_head, deadline, None)
         self.source: BodySource | None = source
         self._chunked = False
 

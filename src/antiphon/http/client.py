@@ -9,7 +9,17 @@ client_reader.py what came back; call.py what the sender holds. Redirects are no
 
 from __future__ import annotations
 
-from antiphon.http.call import BodySource, Call, ClientError, Concurrency, Failure, RelayCall, Sink, Timeouts
+from antiphon.http.call import (
+    BodySource,
+    Call,
+    ClientError,
+    Concurrency,
+    Failure,
+    Pieces,
+    RelayCall,
+    Sink,
+    Timeouts,
+)
 from antiphon.http.origin import Origin, parse_url
 from antiphon.http.pool import Pool
 from antiphon.http.proxy import Proxy, proxy_for
@@ -22,6 +32,7 @@ __all__ = [
     "Concurrency",
     "Failure",
     "Origin",
+    "Pieces",
     "Pool",
     "Proxy",
     "RelayCall",

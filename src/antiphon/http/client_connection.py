@@ -7,12 +7,13 @@ after each of them `self.call is call` says whether this answer still matters.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 
-from antiphon.http.call import READING, WAITING, Call, Failure
+from antiphon.http.call import READING, WAITING, Call, Failure, Pieces
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.client_socket import Look, is_undelivered, watch
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
 SMALL: Final = 32 * 1024  # bytes
+PIECE: Final = 256 * 1024  # bytes of a large request that are written at once
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
 _JSON: Final = b"application/json"
@@ -29,6 +31,27 @@ _UNENCODED: Final = frozenset({b"", b"identity"})
 
 def _ignore(data: bytes) -> None:
     """Stands in for the parser of a closed connection."""
+
+
+def _pieces(body: Pieces) -> Iterator[bytes | memoryview]:
+    """Not too large, so that TLS encrypts them a few at a time, nor many small ones."""
+    small: list[bytes | memoryview] = []
+    size = 0
+    for part in body:
+        if len(part) > PIECE:
+            if small:
+                yield b"".join(small)
+            small, size = [], 0
+            view = memoryview(part)
+            yield from (view[start : start + PIECE] for start in range(0, len(view), PIECE))
+            continue
+        small.append(part)
+        size += len(part)
+        if size > PIECE:
+            yield b"".join(small)
+            small, size = [], 0
+    if small:
+        yield b"".join(small)
 
 
 def _unseen(milliseconds: int) -> list[tuple[int, int]]:
@@ -48,6 +71,8 @@ class Connection(asyncio.Protocol):
         "_pool",
         "_reader",
         "_room",
+        "_unsent",
+        "_written",
         "call",
         "is_full",
         "look",
@@ -66,6 +91,8 @@ class Connection(asyncio.Protocol):
         self._plain = False  # and not encoded: its data goes on as it is
         self._room = 0  # bytes that the body may still have
         self._inflater: Inflater | None = None
+        self._written = 0  # bytes of the request
+        self._unsent: Iterator[bytes | memoryview] | None = None  # the rest of a large one
         self.call: Call | None = None
         self.is_full = False  # the peer reads more slowly than we write
         self.look: Look = _unseen  # at the socket, while the connection is idle
@@ -91,8 +118,13 @@ class Connection(asyncio.Protocol):
         self._fruitless = 0
         self._reader.reset(call.is_head)
         self.transport.write(call.request)
+        self._written = len(call.request)
+        if call.rest is not None:
+            self._unsent = _pieces(call.rest)
+            self._send_more()
         if not call.reused:
             call.request = None
+            call.rest = None
         call.phase = WAITING
         call.wait = self._pool.first_byte
         call.heard = True  # the next tick starts the clock
@@ -112,7 +144,9 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.is_full = False
-        if self.call is not None and self.call.source is not None:
+        if self._unsent is not None:
+            self._send_more()
+        elif self.call is not None and self.call.source is not None:
             self.call.source.on_writable()
 
     def hold(self) -> None:
@@ -126,6 +160,7 @@ class Connection(asyncio.Protocol):
     def abort(self) -> None:
         """Closes the socket at once; nothing is told to anybody."""
         self.call = None
+        self._unsent = None
         self._pool.forget(self)
         if self.transport is not None:
             self.transport.abort()
@@ -150,6 +185,7 @@ class Connection(asyncio.Protocol):
         """The peer has closed. In TLS without close_notify too: what the answer itself shows to be cut, its reader will
         notice, and many servers never send one."""
         call = self.call
+        self._unsent = None
         if call is None:
             self.abort()
         elif self._opened and self._reader.until_eof and exc is None:
@@ -166,7 +202,18 @@ class Connection(asyncio.Protocol):
         request, transport = call.request, self.transport
         if not call.reused or request is None or transport is None:
             return False
-        return is_undelivered(transport, request)
+        return is_undelivered(transport, self._written)
+
+    # Sending a large request, as fast as the peer reads it
+
+    def _send_more(self) -> None:
+        while self._unsent is not None and not self.is_full and self.transport is not None:
+            piece = next(self._unsent, None)
+            if piece is None:
+                self._unsent = None
+                return
+            self._written += len(piece)
+            self.transport.write(piece)
 
     # Reading
 
@@ -320,7 +367,7 @@ class Connection(asyncio.Protocol):
             self.release()
         self.call = None
         self._pool.finish(call)
-        if self._reader.keep and call.source is None:  # else the rest of the request would follow
+        if self._reader.keep and call.source is None and self._unsent is None:  # else the rest would follow
             self._pool.park(self)
         else:
             self.abort()

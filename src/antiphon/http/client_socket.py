@@ -30,8 +30,9 @@ def watch(transport: Transport) -> Look:
     return poll.poll
 
 
-def is_undelivered(transport: Transport, request: bytes) -> bool:
-    """When the peer's FIN is read: it had not received a byte of `request`, which was the last thing written.
+def is_undelivered(transport: Transport, written: int) -> bool:
+    """When the peer's FIN is read: it had not received a byte of the request, of which `written` bytes were the last
+    thing written.
 
     A FIN acknowledges all that the peer's kernel has received; what no process there can have read is still counted as
     unacknowledged. That does not hold for a reset, which acknowledges nothing: a peer that has read the request may
@@ -45,7 +46,7 @@ def is_undelivered(transport: Transport, request: bytes) -> bool:
     # TLS sends more bytes than it was given, and its buffers count encrypted ones: only what is in the kernel counts.
     is_plain = transport.get_extra_info("ssl_object") is None
     unsent = transport.get_write_buffer_size() if is_plain else 0
-    return bool(unacknowledged) and unacknowledged + unsent >= len(request)
+    return bool(unacknowledged) and unacknowledged + unsent >= written
 
 
 def _descriptor(transport: Transport) -> int:

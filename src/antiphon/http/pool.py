@@ -25,11 +25,13 @@ from antiphon.http.call import (
     ClientError,
     Concurrency,
     Failure,
+    OnePiece,
+    Pieces,
     RelayCall,
     Sink,
     Timeouts,
 )
-from antiphon.http.client_connection import Connection
+from antiphon.http.client_connection import PIECE, Connection
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.dial import Dialer
 from antiphon.http.origin import Origin
@@ -115,15 +117,20 @@ class Pool:
 
     # For senders
 
-    def send(self, method: bytes, path: bytes, headers: bytes, body: bytes, sink: Sink) -> Call:
-        """`headers`: ready-made lines, each with its CRLF; host, accept-encoding and content-length are the pool's.
+    def send(self, method: bytes, path: bytes, headers: bytes, body: bytes | Pieces, sink: Sink) -> Call:
+        """`headers`: ready-made lines, each with its CRLF; host, accept-encoding and content-length are the pool's. A
+        large body can come in pieces.
 
         The sink is never told anything before this returns.
         """
         loop = self._loop
         if loop is None:
             loop = self._loop = asyncio.get_running_loop()
-        if body or method in _BODIED:
+        rest: Pieces | None = None
+        if type(body) is not bytes or len(body) > PIECE:
+            rest = OnePiece(body) if isinstance(body, bytes) else body
+            request = self._large_head(method, path, headers, rest.size)
+        elif body or method in _BODIED:
             request = b"%b %b%b%b%bcontent-length: %d\r\n\r\n%b" % (
                 method,
                 self._target,
@@ -138,7 +145,7 @@ class Pool:
         if self._timer is None:
             self.now = loop.time()
             self._timer = loop.call_later(TICK, self._tick)
-        call = Call(self, sink, request, method == b"HEAD", self.now + self._total)
+        call = Call(self, sink, request, method == b"HEAD", self.now + self._total, rest)
         self._active.add(call)
         if len(self._active) > self._most_running:
             self._queue(call)
@@ -185,6 +192,9 @@ class Pool:
         else:
             self._start(call)
         return call
+
+    def _large_head(self, method: bytes, path: bytes, headers: bytes, size: int) -> bytes:
+        return b"%b %b%b%b%bcontent-length: %d\r\n\r\n" % (method, self._target, path, self._prefix, headers, size)
 
     async def close(self) -> None:
         """Calls still running fail with RESET; returns when every socket is closed (or after a second)."""
@@ -281,6 +291,7 @@ class Pool:
         call.connection = None
         call.dial = None
         call.request = None
+        call.rest = None
         call.sink = NOBODY
 
     def drop(self, call: Call) -> None:

@@ -19,7 +19,7 @@ from antiphon.http.remote import Remote, bare_address
 from antiphon.http.request import Refusal, Request
 from antiphon.http.server_budget import BodyBudget, InflateTurns
 from antiphon.http.server_connection import ServerConnection
-from antiphon.http.server_crowd import SPARE_CONNECTIONS, Crowd
+from antiphon.http.server_crowd import Crowd
 from antiphon.http.server_exchange import Exchange
 from antiphon.http.server_limits import Limits
 from antiphon.http.server_sockets import client_address
@@ -219,7 +219,7 @@ class Server:
             raise
 
     def _room(self) -> int:
-        return self.limits.max_connections + SPARE_CONNECTIONS - len(self._connections)
+        return self.limits.max_connections + self.limits.spare - len(self._connections)
 
     def _say(self, sentence: str) -> None:
         if self._note is not None:

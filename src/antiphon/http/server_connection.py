@@ -28,6 +28,7 @@ HIGH_WATER: Final = 64 * 1024
 # The parser cannot be stopped inside a piece, so a piece is what bounds how many requests it may find at once.
 PIECE: Final = 8 * 1024
 QUEUED_BYTES: Final = 256 * 1024  # bodies read ahead; beyond that reading pauses
+LEFT: Final = Refusal(499, "The client went away before its request was complete.")
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -126,16 +127,23 @@ class ServerConnection(asyncio.Protocol):
 
     def eof_received(self) -> None:
         """A client that half-closes while it waits for an answer counts as gone. The transport then closes itself."""
+        self._note_leaving()
         self._set_closed()
         if self._exchange is not None or self._queue:
             self.cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._note_leaving()
         self._mode = CLOSED
         self._lose()
         self.server.forget(self)
         self._reader.close()
         self._unhold()
+
+    def _note_leaving(self) -> None:
+        """A client that leaves in the middle of a body leaves a line in the access log, too."""
+        if self._mode is OPEN and self._reader.request is not None:
+            self.server.render(LEFT, self._reader.request, self.remote)
 
     def pause_writing(self) -> None:
         self._unsent = self.transport.get_write_buffer_size()

@@ -31,6 +31,8 @@ class Limits:
     max_connections: int = 10000
     max_client_connections: int = 0  # of one client address; 0: no limit
     max_pipelined: int = 16  # requests read ahead while one is being answered
+    # Connections beyond a limit that are read far enough to be told so; one more is just closed.
+    spare: int = 64
     crowded: int | None = None  # connections beyond which idle ones are closed for new ones; None: max_connections
 
 

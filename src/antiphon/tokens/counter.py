@@ -7,11 +7,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from antiphon.chat.outline import Outline
 from antiphon.flow.ports import Count
 from antiphon.tokens.families import encoding_for
 from antiphon.tokens.process import Tokenizer, TokenizerError
-from antiphon.tokens.prompt import PromptText, read_prompt
-from antiphon.tokens.sample import CAP, sample
+from antiphon.tokens.prompt import read_prompt
+from antiphon.tokens.sample import CAP, Sample, sample, sample_large
 from antiphon.tokens.thumb import NAME, estimate
 from antiphon.tokens.wire import Job
 
@@ -46,24 +47,29 @@ class TokenCounter:
         self._farewells: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def count(self, model: str, prompt: Document, answer: list[str]) -> Count:
+    async def count(self, model: str, prompt: Document, answer: list[str], outline: Outline | None = None) -> Count:
         encoding = encoding_for(model)
-        text = read_prompt(prompt)
+        if outline is None:
+            text = read_prompt(prompt)
+            asked = sample(text.texts, self._cap)
+        else:
+            text = read_prompt(prompt, outline.size)
+            asked = await sample_large(text.texts, outline, self._cap)
         if encoding is not None:
             try:
-                return await self._exact(encoding, text, answer)
+                return await self._exact(encoding, text.fixed, asked, answer)
             except (TokenizerError, OSError, RuntimeError, ValueError):
                 pass  # no process to be had, or a text that JSON cannot carry: the rule of thumb still answers
-        return Count(text.fixed + estimate(text.texts), estimate(answer), NAME)
+        return Count(text.fixed + asked.scale(estimate(asked.texts)), estimate(answer), NAME)
 
-    async def _exact(self, encoding: str, text: PromptText, answer: list[str]) -> Count:
-        asked, said = sample(text.texts, self._cap), sample(["".join(answer)], self._cap)
+    async def _exact(self, encoding: str, fixed: int, asked: Sample, answer: list[str]) -> Count:
+        said = sample(["".join(answer)], self._cap)
         tokenizer = await self._ready()
         patience = self._patience
         seconds = patience.usual if encoding in tokenizer.warm else patience.first
         seconds += patience.per_million * (asked.taken + said.taken) / 1e6
         tally = await tokenizer.ask(Job(encoding, asked.texts, said.texts), seconds)
-        return Count(text.fixed + asked.scale(tally.prompt), said.scale(tally.answer), encoding)
+        return Count(fixed + asked.scale(tally.prompt), said.scale(tally.answer), encoding)
 
     async def _ready(self) -> Tokenizer:
         """The running tokenizer, or a new one where there is none or it died."""

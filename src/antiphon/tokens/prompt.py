@@ -8,6 +8,7 @@ picture of 1024 pixels square, as its size is not known here. Where no chat is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,15 +34,16 @@ class PromptText:
     texts: list[str] = field(default_factory=list)
 
 
-def read_prompt(document: Document) -> PromptText:
-    """Reads any document: what is not shaped like a request counts as nothing."""
+def read_prompt(document: Document, size: Callable[[str], int] = len) -> PromptText:
+    """Reads any document: what is not shaped like a request counts as nothing. `size`: of a text, where the document is
+    a light one."""
     if "messages" not in document and (text := document.get("prompt", document.get("input"))) is not None:
         return _read_texts(text, PromptText())
     prompt = PromptText(fixed=PRIMING)
     messages = document.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict):
-            _read_message(message, prompt)
+            _read_message(message, prompt, size)
     for key in ("tools", "functions", "response_format"):
         if document.get(key):
             prompt.texts.append(_compact(document[key]))
@@ -60,7 +62,7 @@ def _read_texts(value: object, prompt: PromptText) -> PromptText:
     return prompt
 
 
-def _read_message(message: Document, prompt: PromptText) -> None:
+def _read_message(message: Document, prompt: PromptText, size: Callable[[str], int]) -> None:
     prompt.fixed += PER_MESSAGE
     for key in ("role", "refusal", "reasoning_content", "tool_call_id"):
         _read_text(message.get(key), prompt)
@@ -73,12 +75,12 @@ def _read_message(message: Document, prompt: PromptText) -> None:
     content = message.get("content")
     if isinstance(content, list):
         for part in content:
-            _read_part(part, prompt)
+            _read_part(part, prompt, size)
     else:
         _read_text(content, prompt)
 
 
-def _read_part(part: object, prompt: PromptText) -> None:
+def _read_part(part: object, prompt: PromptText, size: Callable[[str], int]) -> None:
     if not isinstance(part, dict):
         _read_text(part, prompt)
         return
@@ -87,14 +89,14 @@ def _read_part(part: object, prompt: PromptText) -> None:
     if (picture := part.get("image_url")) is not None:
         low = isinstance(picture, dict) and picture.get("detail") == "low"
         prompt.fixed += LOW_PICTURE if low else PICTURE
-    prompt.fixed += _data_length(part.get("input_audio"), "data") // AUDIO_BYTES
-    prompt.fixed += _data_length(part.get("file"), "file_data") // FILE_BYTES
+    prompt.fixed += _data_length(part.get("input_audio"), "data", size) // AUDIO_BYTES
+    prompt.fixed += _data_length(part.get("file"), "file_data", size) // FILE_BYTES
 
 
-def _data_length(value: object, key: str) -> int:
+def _data_length(value: object, key: str, size: Callable[[str], int]) -> int:
     """The number of bytes that a base64 text stands for."""
     data = value.get(key) if isinstance(value, dict) else None
-    return len(data) * 3 // 4 if isinstance(data, str) else 0
+    return size(data) * 3 // 4 if isinstance(data, str) else 0
 
 
 def _read_text(value: object, prompt: PromptText) -> None:

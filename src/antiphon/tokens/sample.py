@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from antiphon.chat.outline import LONG, Outline
 
 CAP = 4_000_000  # characters; about a million tokens, more than any model's context
 SLICES = 32
@@ -20,6 +23,23 @@ class Sample:
         if self.taken == self.total:
             return count
         return round(count * self.total / self.taken)
+
+
+async def sample_large(texts: Sequence[str], outline: Outline, cap: int = CAP) -> Sample:
+    """Of light texts. Others' turns go on meanwhile."""
+    total = sum(map(outline.size, texts))
+    share = min(1.0, cap / total) if total else 1.0
+    kept: list[str] = []
+    seen = taken = 0
+    for text in texts:
+        for piece in outline.expand(text, set()):
+            seen += len(piece)
+            if share == 1.0 or taken + len(piece) / 2 <= share * seen:
+                kept.append(piece)
+                taken += len(piece)
+            if len(piece) > LONG:
+                await asyncio.sleep(0)
+    return Sample(kept, taken, total)
 
 
 def sample(texts: Sequence[str], cap: int = CAP) -> Sample:

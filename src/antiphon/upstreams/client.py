@@ -23,7 +23,7 @@ from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Receiver, Relayed, RelayReceiver
-from antiphon.http.client import BodySource, Call, ClientError, Failure, Pool, RelayCall
+from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall
 from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
@@ -90,7 +90,13 @@ class HttpUpstream:
         return self._prepare(document, model, self._row, self._lacks, strict=strict)
 
     def open(
-        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+        self,
+        body: bytes | Pieces,
+        headers: Mapping[bytes, bytes],
+        *,
+        stream: bool,
+        receiver: Receiver,
+        source: int,
     ) -> Call:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
         lines = self._headers

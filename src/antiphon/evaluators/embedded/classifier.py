@@ -11,8 +11,9 @@ from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
 from antiphon.evaluators.embedded.disguises import Disguises
 from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
-from antiphon.evaluators.embedded.language import HEADS, Gate, Parts
+from antiphon.evaluators.embedded.language import HEADS, Gate
 from antiphon.evaluators.embedded.latin import ENGLISH
+from antiphon.evaluators.embedded.legible import Legible
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser
@@ -40,6 +41,7 @@ class Classifier:
         heads: dict[str, Head],
         calibration: Calibration,
         early: EarlyLook,
+        is_legible: Legible,
     ) -> None:
         self._normalise = normaliser
         self._disguises = disguises
@@ -47,6 +49,7 @@ class Classifier:
         self._cascade = cascade
         self._heads = heads
         self._calibration = calibration
+        self._is_legible = is_legible
         self.early = early  # whether the end of a text may begin something harmful
 
     @classmethod
@@ -58,7 +61,8 @@ class Classifier:
         normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
         network = EarlyNetwork.load(folder / "early.npz")
         early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
-        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, calibration, early)
+        is_legible = Legible(tokens.ids)
+        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, calibration, early, is_legible)
 
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         return [self._judge(text, stage) for text in texts]
@@ -74,19 +78,21 @@ class Classifier:
         parts = self._gate.split(self._normalise(text))
         found = [self._part(name, part, stage) for name, part in parts.texts.items()]
         if not found:
-            return _nothing(parts, stage)
+            return _unjudged(stage, UNSUPPORTED_LANGUAGE if parts.unread else None)
         return Verdict(
             severities=tuple(max(column) for column in zip(*(v.severities or SAFE for v in found), strict=True)),
             scores=tuple(max(column) for column in zip(*(v.scores or _NO_SCORES for v in found), strict=True)),
             jailbreak=any(v.jailbreak for v in found) if stage is Stage.PROMPT else None,
             jailbreak_score=max(v.jailbreak_score or 0.0 for v in found) if stage is Stage.PROMPT else None,
-            error=UNSUPPORTED_LANGUAGE if parts.unread else None,
+            error=UNSUPPORTED_LANGUAGE if parts.unread or any(v.error for v in found) else None,
         )
 
     def _part(self, language: str, text: str, stage: Stage) -> Verdict:
         return self._english(text, stage) if language == ENGLISH else self._other(language, text, stage)
 
     def _english(self, text: str, stage: Stage) -> Verdict:
+        if not self._is_legible(text):
+            return _unjudged(stage, UNSUPPORTED_LANGUAGE)
         logits, tokens = self._cascade(text)
         pairs = list(zip(self._calibration.at(stage, tokens), logits, strict=True))
         jailbreak_cuts, jailbreak_logit = pairs[_JAILBREAK]
@@ -121,12 +127,12 @@ def _head(folder: Path, calibration: Calibration, name: str) -> Head:
     return Head.load(folder / f"hate-{name}.npy", stored["bias"], stored["shortest"], stored["longest"])
 
 
-def _nothing(parts: Parts, stage: Stage) -> Verdict:
+def _unjudged(stage: Stage, error: str | None) -> Verdict:
     prompt = stage is Stage.PROMPT
     return Verdict(
         severities=SAFE,
         scores=_NO_SCORES,
         jailbreak=False if prompt else None,
         jailbreak_score=0.0 if prompt else None,
-        error=UNSUPPORTED_LANGUAGE if parts.unread else None,
+        error=error,
     )

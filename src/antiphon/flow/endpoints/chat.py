@@ -13,11 +13,11 @@ from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.fold import fold
 from antiphon.chat.plain_fields import SimpleFields
 from antiphon.chat.plain_request import judged_texts, read_plain
-from antiphon.chat.request import ChatRequest, decode, parse
+from antiphon.chat.request import ChatRequest, parse
 from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, tool_words
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
-from antiphon.flow.endpoints.endpoint import Receiver, open_stream, send, send_body
+from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document, send, send_body, sent_document
 from antiphon.flow.fast_path import fast_body
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
@@ -33,8 +33,8 @@ class ChatTexts:
 
     def prompt(self, request: ChatRequest, tools: bool) -> list[str]:
         plain = request.plain
-        found = prompt_texts(request.document) if plain is None else newest_first(*judged_texts(plain))
-        said = tool_words(request.document) if tools else ""
+        found = prompt_texts(request.light) if plain is None else newest_first(*judged_texts(plain))
+        said = tool_words(request.light) if tools else ""
         return [said, *found] if said else found
 
     def whole(self, choice: Document) -> list[str]:
@@ -93,10 +93,10 @@ class ChatEndpoint:
                 False,
                 plain,
             )
-        document = decode(body, bounds)
+        document = read_document(incoming, bounds)
         if incoming.stream_asked and document.get("stream") is None:
             document["stream"] = True
-        return parse(document, strict=incoming.strict)
+        return parse(document, strict=incoming.strict, outline=incoming.outline)
 
     def open(self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         """Sends the request: as bytes where it is plain, n times where the upstream lacks `n`."""
@@ -104,7 +104,7 @@ class ChatEndpoint:
         body = None if turn.wants_receipt else fast_body(request, upstream, attempt.model)
         if body is not None:
             return self.open_plain(turn, gateway, upstream, attempt, ready, body)
-        document, turn.changes = upstream.prepare(request.document, attempt.model, strict=turn.strict)
+        document, turn.changes = upstream.prepare(sent_document(request, upstream), attempt.model, strict=turn.strict)
         sources = request.n if upstream.lacks_n else 1
         if sources > 1:
             turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)

@@ -9,10 +9,9 @@ from antiphon.chat import text_answer
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.prompt_request import PromptRequest, asked_texts, parse_completion
-from antiphon.chat.request import decode
 from antiphon.chat.text_stream import TextStream
 from antiphon.dialects.text_writer import TextWriter
-from antiphon.flow.endpoints.endpoint import Receiver, open_stream
+from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document
 from antiphon.flow.endpoints.passing import PromptTurn, pass_on, prompt_stamp
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
@@ -25,7 +24,7 @@ class CompletionTexts:
     """How legacy completions spell what is said. A streamed choice and a whole one have the same shape."""
 
     def prompt(self, request: PromptRequest, tools: bool) -> list[str] | None:
-        return asked_texts(request.document)
+        return asked_texts(request.light)
 
     def whole(self, choice: Document) -> list[str]:
         return [choice["text"]] if choice["text"] else []
@@ -55,7 +54,8 @@ class CompletionsEndpoint:
         self.texts = CompletionTexts()
 
     def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
-        return parse_completion(decode(incoming.body, bounds), strict=incoming.strict)
+        document = read_document(incoming, bounds)
+        return parse_completion(document, strict=incoming.strict, outline=incoming.outline)
 
     def open(self, turn: PromptTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         request = turn.request

@@ -9,8 +9,7 @@ from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.failure import malformed
 from antiphon.chat.prompt_request import PromptRequest, parse_embedding
-from antiphon.chat.request import decode
-from antiphon.flow.endpoints.endpoint import Receiver
+from antiphon.flow.endpoints.endpoint import Receiver, read_document
 from antiphon.flow.endpoints.passing import PromptTurn, pass_on, prompt_stamp
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
@@ -24,7 +23,8 @@ class EmbeddingsEndpoint:
     texts = None
 
     def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
-        return parse_embedding(decode(incoming.body, bounds), strict=incoming.strict)
+        document = read_document(incoming, bounds)
+        return parse_embedding(document, strict=incoming.strict, outline=incoming.outline)
 
     def open(self, turn: PromptTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         receiver = Gather(1, partial(resolve, ready), _refuse_stream, embedding_answer.read)

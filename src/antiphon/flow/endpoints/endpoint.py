@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol
 
-from antiphon.chat.bounds import JsonBounds
+from antiphon.chat.bounds import NOT_JSON, JsonBounds
+from antiphon.chat.checks import too_long
 from antiphon.chat.completion import Conformed
-from antiphon.chat.request import NOT_JSON
+from antiphon.chat.outline import LONG, Whole
+from antiphon.chat.prompt_request import PromptRequest
+from antiphon.chat.request import ChatRequest, decode, refusal
 from antiphon.errors import RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
@@ -59,6 +62,20 @@ class LocalEndpoint(ABC, Generic[R]):
 Receiver = Stream | Gather
 
 
+def read_document(incoming: Incoming, bounds: JsonBounds) -> Document:
+    """The document of a request, light where it is large. Raises RequestError."""
+    outline = incoming.outline
+    if outline is None:
+        return decode(incoming.body, bounds)
+    document = incoming.document or decode(outline.light_body)
+    model = document.get("model")
+    if type(model) is str and (size := outline.size(model)) != len(model):
+        fault = too_long("a string", LONG, size)
+        fault.under("model")
+        raise refusal(fault)
+    return document
+
+
 def open_stream(
     turn: AnyTurn, gateway: Gateway, machine: Machine, writer: ChunkWriter, ready: Ready, texts: Texts, n: int
 ) -> Stream:
@@ -70,14 +87,20 @@ def open_stream(
     return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n))
 
 
+def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> Document:
+    """The document to be prepared: light where its texts stay as they are."""
+    return request.light if upstream.plain is not None else request.document
+
+
 def send(turn: AnyTurn, upstream: Upstream, document: Document, receiver: Receiver, source: int = 0) -> None:
     try:
         body = encode(document)
     except RecursionError:  # nested just below the decoder's own bound
         raise RequestError(NOT_JSON) from None
-    send_body(turn, upstream, body, receiver, source)
+    outline = turn.request.outline
+    send_body(turn, upstream, body if outline is None else outline.whole(body), receiver, source)
 
 
-def send_body(turn: AnyTurn, upstream: Upstream, body: bytes, receiver: Receiver, source: int = 0) -> None:
+def send_body(turn: AnyTurn, upstream: Upstream, body: bytes | Whole, receiver: Receiver, source: int = 0) -> None:
     call = upstream.open(body, turn.headers, stream=turn.request.stream, receiver=receiver, source=source)
     receiver.calls.append(call)

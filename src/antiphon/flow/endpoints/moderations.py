@@ -6,11 +6,11 @@ from typing import Final
 
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.prompt_request import PromptRequest, parse_moderation
-from antiphon.chat.request import decode
 from antiphon.chat.spoken import readings
 from antiphon.errors import OverloadError, RequestError
-from antiphon.flow.endpoints.endpoint import LocalEndpoint
+from antiphon.flow.endpoints.endpoint import LocalEndpoint, read_document
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.judge_large import ask_large
 from antiphon.flow.ports import Document, Incoming, Scope
 from antiphon.flow.turn import Turn
 from antiphon.safety.moderation import MODEL, moderation_result
@@ -26,7 +26,8 @@ class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
     asks = "input"
 
     def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
-        return parse_moderation(decode(incoming.body, bounds), strict=incoming.strict)
+        document = read_document(incoming, bounds)
+        return parse_moderation(document, strict=incoming.strict, outline=incoming.outline)
 
     async def answer(self, turn: Turn[PromptRequest], gateway: Gateway) -> Document:
         if gateway.judge is None:
@@ -34,11 +35,15 @@ class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
         policy = gateway.policies.find("", turn.key, turn.dialect.name)
         side = policy.prompt if policy is not None else Side(Stage.PROMPT)
         scope = Scope(None, turn.key)
-        texts = input_texts(turn.request.document)
+        texts, outline = input_texts(turn.request.light), turn.request.outline
         verdicts: list[Verdict] = []
         for start in range(0, len(texts), TOGETHER):
-            some = [gateway.judge.ask(Stage.PROMPT, readings(text), scope) for text in texts[start : start + TOGETHER]]
-            verdicts += [await future for future in some]
+            several = texts[start : start + TOGETHER]
+            if outline is None:
+                some = [gateway.judge.ask(Stage.PROMPT, readings(text), scope) for text in several]
+                verdicts += [await future for future in some]
+            else:
+                verdicts += [await ask_large(gateway.judge, Stage.PROMPT, [text], outline, scope) for text in several]
         if any(verdict.error in FAILURES for verdict in verdicts):
             raise OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
         results = [moderation_result(verdict, side) for verdict in verdicts]

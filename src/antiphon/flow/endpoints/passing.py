@@ -7,7 +7,7 @@ from dataclasses import replace
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.stamp import Stamp
 from antiphon.errors import RequestError
-from antiphon.flow.endpoints.endpoint import Receiver, send
+from antiphon.flow.endpoints.endpoint import Receiver, send, sent_document
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Upstream
 from antiphon.flow.turn import Attempt, Turn
@@ -22,7 +22,7 @@ def pass_on(turn: PromptTurn, upstream: Upstream, attempt: Attempt, receiver: Re
     if there is None:
         text = f"The model `{request.model[:200]}` is not supported in the v1/{request.endpoint} endpoint."
         raise RequestError(text, status=404, param="model", code="unsupported_endpoint")
-    document, turn.changes = there.prepare(request.document, attempt.model, strict=turn.strict)
+    document, turn.changes = there.prepare(sent_document(request, there), attempt.model, strict=turn.strict)
     turn.client.follow(receiver)
     send(turn, there, document, receiver)
     return receiver
