@@ -21,7 +21,7 @@ CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
 MOST_CODES = 50_000
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
-THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
+THOUGHTS = ("reasoning_details", "thinking", "thoughts", "thinking_blocks", "content_parts")
 # Values under these keys are no text: `"type": "reasoning.text"`, a signature, reasoning that is encrypted.
 LABELS = frozenset(
     {

@@ -59,6 +59,12 @@ class Receiver(Protocol):
     def whole(self, body: bytes, source: int) -> None:
         """A whole answer: JSON in the OpenAI shape."""
 
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        """Streamed chunks that were read already: of a foreign protocol. `size`: bytes that they came in."""
+
+    def answered(self, document: Document, source: int) -> None:
+        """A whole answer that was read already."""
+
     def fail(self, error: UpstreamError, source: int) -> None:
         """The attempt failed; nothing follows."""
 
@@ -90,6 +96,14 @@ class Change:
     reason: str
 
 
+class Prepared(NamedTuple):
+    """A request as an upstream takes it."""
+
+    document: Document
+    changes: tuple[Change, ...] = ()  # what had to change
+    address: Any = None  # what the upstream's own `open` needs to know beside the body
+
+
 class PlainRules(Protocol):
     """How plain requests (`chat.plain_request`) are sent to one upstream."""
 
@@ -119,16 +133,24 @@ class Upstream(Protocol):
     def at(self, endpoint: str) -> Upstream | None:
         """The same at another endpoint than chat's, named by the last word of its path; None: it does not offer it."""
 
-    def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
-        """The request as this upstream takes it, and what had to change."""
+    def prepare(self, document: Document, model: str, *, strict: bool, key: str | None = None) -> Prepared:
+        """The request as this upstream takes it. `key`: whose request it is. Raises RequestError: it cannot take it."""
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
         """The error without our credential, wherever the upstream said it."""
 
     def open(
-        self, body: bytes, headers: Mapping[bytes, bytes], *, stream: bool, receiver: Receiver, source: int
+        self,
+        body: bytes,
+        headers: Mapping[bytes, bytes],
+        *,
+        stream: bool,
+        receiver: Receiver,
+        source: int,
+        address: Any = None,
     ) -> Call:
-        """Sends a prepared request. `headers` are the client's; the upstream takes over what decision 17 allows."""
+        """Sends a prepared request. `headers` are the client's; the upstream takes over what decision 17 allows.
+        `address`: that of the prepared request."""
 
 
 class Flow(Protocol):

@@ -172,6 +172,23 @@ class Stream:
         if passing is not None:
             self._put(passing, out)
 
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        """Once per read of the socket of an upstream that speaks a foreign protocol."""
+        if self.finished.done():
+            return
+        out: list[bytes] = []
+        weight = size // (len(documents) or 1)
+        try:
+            for document in documents:
+                self._pass(self.machine.feed(document, source), out, weight)
+        except UpstreamError as error:
+            self._send(out)
+            self.fail(error, source)
+            return
+        self._send(out)
+        if self._gate is not None:
+            self._serve(self._gate)
+
     def _take(self, payload: bytes, source: int, out: list[bytes], *, last: bool = False) -> None:
         """The whole way of one event."""
         document = decode(payload, last=last)
@@ -237,11 +254,19 @@ class Stream:
     def whole(self, body: bytes, source: int) -> None:
         """An upstream that answers JSON though it was asked to stream."""
         try:
-            documents = self.machine.replay(decode(body))
+            document = decode(body)
         except UpstreamError as error:
             self.fail(error, source)
             return
-        self.events([encode(document) for document in documents], source)
+        self.answered(document, source)
+
+    def answered(self, document: Document, source: int) -> None:
+        try:
+            documents = self.machine.replay(document)
+        except UpstreamError as error:
+            self.fail(error, source)
+            return
+        self.chunks(documents, source, 0)
         self.done(source)
 
     def fail(self, error: UpstreamError, source: int) -> None:

@@ -32,6 +32,8 @@ TYPES: tuple[tuple[type, str], ...] = (
     (date, "a date"),
     (time, "a time"),
 )
+LONGEST_PLACE = 100
+PLACE = re.compile(rf"(?=.{{1,{LONGEST_PLACE}}}\Z)[A-Za-z0-9](?:[A-Za-z0-9.:-]*[A-Za-z0-9])?")
 PARAMETER = re.compile(r"[a-z][a-z0-9_.]*")
 
 
@@ -202,10 +204,16 @@ def _read_protocol(value: object, site: Site) -> str:
     text = need_text(value)
     if text in site.protocols:
         return text
-    if text in ("anthropic", "gemini"):
-        raise Wrong(f"is {quoted(text)}, which is not supported by this version yet")
     known = sorted(site.protocols)
     raise Wrong(f"must be one of {', '.join(known)}, not {quoted(text)}{suggest(text, known)}")
+
+
+def _read_place(value: object, site: Site) -> str:
+    """It becomes part of a URL."""
+    text = need_text(value)
+    if not PLACE.fullmatch(text):
+        raise Wrong(f"must be letters, digits, '-', '.' and ':', at most {LONGEST_PLACE}, not {quoted(text)}")
+    return text
 
 
 def whole(least: int, most: int | None = None) -> Kind:
@@ -265,3 +273,4 @@ WORKERS = Kind(_read_workers, Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)
+PLACE_NAME = Kind(_read_place)

@@ -107,6 +107,13 @@ class UpstreamSettings:
     queue_timeout: float = 10.0
     proxy: bool = True
     list_models: bool = True
+    region: str | None = None  # these are part of some vendors' URLs
+    project: str | None = None
+    resource: str | None = None
+    api_version: str | None = None
+    access_key_id: Secret | None = None  # AWS: requests are signed
+    secret_access_key: Secret | None = None
+    session_token: Secret | None = None
 
 
 @dataclass(frozen=True, slots=True)

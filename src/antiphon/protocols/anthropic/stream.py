@@ -108,6 +108,10 @@ class AnthropicStream:
         self._usage: Document = {}
         self._out: list[Document] = []
 
+    @property
+    def is_over(self) -> bool:
+        return self.is_whole
+
     def feed(self, data: bytes) -> list[Document]:
         out = self._out = []
         self.pending = out

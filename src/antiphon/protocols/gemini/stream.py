@@ -107,6 +107,11 @@ class Stream:
         choices = self._choices
         return self._blocked or (bool(choices) and all(choice.finished for choice in choices.values()))
 
+    @property
+    def is_over(self) -> bool:
+        """Counts may follow the end."""
+        return False
+
     def feed(self, data: bytes) -> list[Document]:
         chunks: list[Document] = []
         try:

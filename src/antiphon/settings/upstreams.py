@@ -1,0 +1,84 @@
+"""`[[upstream]]`: what a row of the catalog fills in, and what must hold between its keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from antiphon.settings.walk import Document, Faults, rows
+from antiphon.upstreams.catalog import CATALOG, Row, base_url
+
+INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere
+PLACES: Final = ("region", "project", "resource", "api_version")
+KEY_PAIR: Final = ("access_key_id", "secret_access_key")
+
+
+def fill(document: Document) -> None:
+    """Before the environment, which names rows by their names: an upstream without one is called as its vendor."""
+    for _, row in rows(document, "upstream"):
+        if isinstance(row.get("protocol"), str) and "name" not in row:
+            row["name"] = row["protocol"]
+
+
+def complete(document: Document) -> None:
+    """After the environment: the vendor's own URL, where none is written and all that it needs is."""
+    for _, row in rows(document, "upstream"):
+        vendor = _vendor(row)
+        if vendor is None or vendor.url is None or "url" in row or _missing(row, vendor):
+            continue
+        row["url"] = base_url(vendor, **{place: row[place] for place in PLACES if place in row})
+
+
+def check(document: Document, faults: Faults) -> None:
+    for position, row in rows(document, "upstream"):
+        vendor = _vendor(row)
+        if "url" not in row and row.get("protocol") not in INSIDE and (vendor is None or vendor.url is None):
+            faults.miss(("upstream", position, "url"))
+        if vendor is not None:
+            _check_places(position, row, vendor, faults)
+            _check_credentials(position, row, vendor, faults)
+
+
+def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+    for place in _missing(row, vendor):
+        faults.miss(("upstream", position, place))
+    needed = _needed(vendor)
+    for place in PLACES:
+        if place not in row or place in needed or (place == "region" and vendor.signs):
+            continue
+        faults.add(("upstream", position, place), f"'{place}' does nothing with protocol = \"{vendor.protocol}\"")
+
+
+def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+    written = [key for key in (*KEY_PAIR, "session_token") if key in row]
+    if not written:
+        return
+    if vendor.signs is None:
+        words = f"'{written[0]}' is for AWS; protocol = \"{vendor.protocol}\" takes a 'credential'"
+        faults.add(("upstream", position, written[0]), words)
+        return
+    for key in KEY_PAIR:
+        if key not in row:
+            faults.miss(("upstream", position, key))
+    if "credential" in row:
+        words = "'credential' is a bearer key; with it nothing is signed, so leave out one or the other"
+        faults.add(("upstream", position, "credential"), words)
+    if "region" not in row and "region" not in _missing(row, vendor):
+        faults.miss(("upstream", position, "region"))
+
+
+def _vendor(row: Document) -> Row | None:
+    protocol = row.get("protocol")
+    return CATALOG.get(protocol) if isinstance(protocol, str) else None
+
+
+def _needed(vendor: Row) -> set[str]:
+    """What the vendor's URL is made of, and what its path holds."""
+    text = (vendor.url or "") + vendor.path
+    found = {place for place in PLACES if "{" + place + "}" in text}
+    return found | {"region"} if "{api_host}" in text else found
+
+
+def _missing(row: Document, vendor: Row) -> list[str]:
+    """What is needed and not written. A URL of one's own holds the places of the vendor's."""
+    needed = _needed(vendor) - ({"region", "project", "resource"} if "url" in row else set())
+    return [place for place in PLACES if place in needed and place not in row]

@@ -1,0 +1,108 @@
+"""Names the adapters of upstreams: a row of the settings in, a client for it out."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+from functools import cache, partial
+
+from antiphon.entropy import Entropy
+from antiphon.http.client import Concurrency, Origin, Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.log import Log
+from antiphon.protocols.sigv4 import Signer
+from antiphon.settings import Settings
+from antiphon.settings.model import UpstreamSettings
+from antiphon.settings.models import model_table
+from antiphon.upstreams.catalog import CATALOG, Row
+from antiphon.upstreams.client import Access, HttpUpstream, Sign
+from antiphon.upstreams.foreign import ForeignUpstream, Speech
+from antiphon.upstreams.foreign_protocols import PROTOCOLS
+from antiphon.upstreams.memory import CallMemory
+from antiphon.upstreams.signing import signed_with
+
+# A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
+# 30 ms and .8 MB each time.
+Trust = Callable[[str | None], ssl.SSLContext]
+MakeSpeech = Callable[[Row], Speech]
+MakeUpstream = Callable[[UpstreamSettings, str], HttpUpstream]  # its settings, and its URL
+HEADERS = b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
+
+
+def upstream_maker(settings: Settings, entropy: Entropy, log: Log) -> MakeUpstream:
+    """For all upstreams of one worker."""
+    return partial(_make, log=log, trust=cache(ssl_context), speech=_speech(settings, entropy))
+
+
+def _make(upstream: UpstreamSettings, url: str, log: Log, trust: Trust, speech: MakeSpeech) -> HttpUpstream:
+    origin, prefix = parse_url(url)
+    row = CATALOG[upstream.protocol].at_host(origin.host)
+    proxy = proxy_for(origin, os.environ) if upstream.proxy else None
+    is_tls = origin.tls or (proxy is not None and proxy.tls)
+    timeout = upstream.timeout
+    pool = Pool(
+        origin,
+        Timeouts(timeout.connect, timeout.first_byte, timeout.idle, timeout.total),
+        ssl_context=trust(upstream.ca if origin.tls else None) if is_tls else None,
+        proxy=proxy,
+        max_idle=upstream.max_idle,
+        concurrency=_concurrency(upstream),
+        log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
+    )
+    headers = HEADERS
+    if upstream.credential is not None:
+        headers += row.auth.value + upstream.credential.reveal().encode() + b"\r\n"
+    base = prefix.rstrip(b"/")
+    path = row.path.replace("{api_version}", upstream.api_version or "")
+    access = Access(
+        upstream.name,
+        row,
+        frozenset(upstream.lacks) if upstream.lacks is not None else row.lacks,
+        pool,
+        base + path.encode(),
+        headers,
+        think=upstream.think,
+        forward=tuple(name.encode() for name in upstream.forward_headers),
+        secrets=_secrets(upstream),
+        log=log.error,
+        models_path=None if row.models is None else base + row.models.encode(),
+        sign=_sign(upstream, row, origin),
+    )
+    return ForeignUpstream(access, speech(row)) if row.is_foreign else HttpUpstream(access)
+
+
+def _secrets(upstream: UpstreamSettings) -> tuple[str, ...]:
+    """What no client and no log may see of what an upstream says."""
+    kept = (upstream.credential, upstream.access_key_id, upstream.secret_access_key, upstream.session_token)
+    return tuple(secret.reveal() for secret in kept if secret is not None)
+
+
+def _sign(upstream: UpstreamSettings, row: Row, origin: Origin) -> Sign | None:
+    key, secret, token = upstream.access_key_id, upstream.secret_access_key, upstream.session_token
+    if row.signs is None or key is None or secret is None or upstream.region is None:
+        return None
+    session = None if token is None else token.reveal()
+    signer = Signer(key.reveal(), secret.reveal(), region=upstream.region, service=row.signs, token=session)
+    return signed_with(signer, origin.host_header)
+
+
+def _speech(settings: Settings, entropy: Entropy) -> MakeSpeech:
+    """What the foreign upstreams of one worker share."""
+    table, memory = model_table(settings), CallMemory()
+
+    def speech(row: Row) -> Speech:
+        spoken = PROTOCOLS[row.speaks]()
+        return Speech(
+            spoken.protocol,
+            lambda model: table.facts(model, row.table_vendor, spoken.facts(model)),
+            memory,
+            lambda: "call_" + entropy(12).hex(),
+        )
+
+    return speech
+
+
+def _concurrency(upstream: UpstreamSettings) -> Concurrency | None:
+    if upstream.max_concurrent is None:
+        return None
+    return Concurrency(upstream.max_concurrent, upstream.queue, upstream.queue_timeout)
