@@ -94,7 +94,7 @@ def _speech(settings: Settings, entropy: Entropy) -> MakeSpeech:
         spoken = PROTOCOLS[row.speaks]()
         return Speech(
             spoken.protocol,
-            lambda model: table.facts(model, row.table_vendor, spoken.facts(model)),
+            partial(spoken.facts, table, row.table_vendor),
             memory,
             lambda: "call_" + entropy(12).hex(),
         )

@@ -31,7 +31,8 @@ def complete(document: Document) -> None:
 def check(document: Document, faults: Faults) -> None:
     for position, row in rows(document, "upstream"):
         vendor = _vendor(row)
-        if "url" not in row and row.get("protocol") not in INSIDE and (vendor is None or vendor.url is None):
+        has_url = "url" in row or row.get("protocol") in INSIDE or (vendor is not None and vendor.url is not None)
+        if not has_url and (vendor is not None or "protocol" not in row):
             faults.miss(("upstream", position, "url"))
         if vendor is not None:
             _check_places(position, row, vendor, faults)

@@ -178,7 +178,6 @@ OPENAI_ROWS = (
         "https://{resource}.openai.azure.com/openai",
         vendor="azure",
         auth=Auth.API_KEY,
-        hides_sizes=("azure.com",),
         path="/deployments/{model}/chat/completions?api-version={api_version}",
         models=None,
         offers=NOTHING,
