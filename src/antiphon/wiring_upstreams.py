@@ -54,6 +54,7 @@ def _make(upstream: UpstreamSettings, url: str, log: Log, trust: Trust, speech: 
         headers += row.auth.value + upstream.credential.reveal().encode() + b"\r\n"
     base = prefix.rstrip(b"/")
     path = row.path.replace("{api_version}", upstream.api_version or "")
+    sign = _sign(upstream, row, origin)
     access = Access(
         upstream.name,
         row,
@@ -65,8 +66,8 @@ def _make(upstream: UpstreamSettings, url: str, log: Log, trust: Trust, speech: 
         forward=tuple(name.encode() for name in upstream.forward_headers),
         secrets=_secrets(upstream),
         log=log.error,
-        models_path=None if row.models is None else base + row.models.encode(),
-        sign=_sign(upstream, row, origin),
+        models_path=None if row.models is None or sign is not None else base + row.models.encode(),
+        sign=sign,
     )
     return ForeignUpstream(access, speech(row)) if row.is_foreign else HttpUpstream(access)
 
