@@ -111,6 +111,11 @@ FAULTS = [
         'protocol = "bedrock"\nregion = "eu/../x"',
         ["'region' must be letters, digits, '-', '.' and ':', at most 100, not 'eu/../x'"],
     ),
+    ('protocol = "anthropic"\nauth = "bearer"', ["'auth' does nothing without a 'credential'"]),
+    (
+        'protocol = "openai"\nspeaks = "gemini"',
+        ["'speaks' is for protocol = \"scripted\"; others speak as the catalog says"],
+    ),
     ('protocol = "bedrock"\nregion = 5', ["'region' must be a string, not an integer"]),
     ('protocol = "antropic"', ["not 'antropic'; did you mean 'anthropic'?"]),
 ]

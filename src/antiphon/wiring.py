@@ -39,6 +39,7 @@ from antiphon.settings.model import ServerSettings, TimeoutSettings, UpstreamSet
 from antiphon.settings.models import model_table
 from antiphon.settings.policies import policies
 from antiphon.tokens import TokenCounter
+from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
 from antiphon.wiring_evaluators import build_panel
@@ -98,7 +99,7 @@ async def build(
             continue
         url = upstream.url
         if url is None:
-            scripted[upstream.name] = ScriptedUpstream()
+            scripted[upstream.name] = _scripted(upstream)
             url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
         upstreams[upstream.name] = make(upstream, url)
     counter = TokenCounter()
@@ -212,6 +213,12 @@ def _health(
     return look
 
 
+def _scripted(upstream: UpstreamSettings) -> ScriptedUpstream:
+    if upstream.speaks is None:
+        return ScriptedUpstream()
+    return ScriptedUpstream(speaks=upstream.speaks)  # type: ignore[call-arg]  # until the scripted servers are merged
+
+
 def _embedded(upstream: UpstreamSettings, engine: EngineOptions, make: MakeUpstream) -> HttpUpstream:
     url = f"http+unix://{quote(engine.socket, safe='')}/v1"
     return make(replace(upstream, credential=Secret(engine.key)), url)
@@ -267,7 +274,8 @@ def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUp
     embedded = frozenset(row.name for row in settings.upstreams if row.protocol == "embedded")
     asked = [row.name for row in settings.upstreams if row.list_models and row.name not in embedded]
     sources = {name: upstreams[name].models for name in asked}
-    table, vendors = model_table(settings), {row.name: row.protocol for row in settings.upstreams}
+    table = model_table(settings)
+    vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
 
     def sizes(upstream: str, model: str, told: Sizes) -> Sizes:
         if upstream in embedded:

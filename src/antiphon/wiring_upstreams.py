@@ -14,7 +14,7 @@ from antiphon.protocols.sigv4 import Signer
 from antiphon.settings import Settings
 from antiphon.settings.model import UpstreamSettings
 from antiphon.settings.models import model_table
-from antiphon.upstreams.catalog import CATALOG, Row
+from antiphon.upstreams.catalog import CATALOG, Auth, Row
 from antiphon.upstreams.client import Access, HttpUpstream, Sign
 from antiphon.upstreams.foreign import ForeignUpstream, Speech
 from antiphon.upstreams.foreign_protocols import PROTOCOLS
@@ -36,7 +36,7 @@ def upstream_maker(settings: Settings, entropy: Entropy, log: Log) -> MakeUpstre
 
 def _make(upstream: UpstreamSettings, url: str, log: Log, trust: Trust, speech: MakeSpeech) -> HttpUpstream:
     origin, prefix = parse_url(url)
-    row = CATALOG[upstream.protocol].at_host(origin.host)
+    row = CATALOG[upstream.speaks or upstream.protocol].at_host(origin.host)
     proxy = proxy_for(origin, os.environ) if upstream.proxy else None
     is_tls = origin.tls or (proxy is not None and proxy.tls)
     timeout = upstream.timeout
@@ -51,7 +51,8 @@ def _make(upstream: UpstreamSettings, url: str, log: Log, trust: Trust, speech: 
     )
     headers = HEADERS
     if upstream.credential is not None:
-        headers += row.auth.value + upstream.credential.reveal().encode() + b"\r\n"
+        auth = row.auth if upstream.auth is None else Auth[upstream.auth.upper().replace("-", "_")]
+        headers += auth.value + upstream.credential.reveal().encode() + b"\r\n"
     base = prefix.rstrip(b"/")
     path = row.path.replace("{api_version}", upstream.api_version or "")
     sign = _sign(upstream, row, origin)

@@ -38,8 +38,8 @@ def stream(*events: Document, broken: bool = False) -> Script:
 
 async def test_a_whole_answer(begin: Begin) -> None:
     gateway, fake = await begin("anthropic", message({"type": "text", "text": "Good day"}), model=MODEL)
-    ask = {"messages": [{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hi"}], "max_tokens": 9}
-    answer = await gateway.post(**ask)
+    messages = [{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hi"}]
+    answer = await gateway.post(messages=messages, max_tokens=9)
     assert answer.status == 200
     document = answer.json
     assert document["object"] == "chat.completion"

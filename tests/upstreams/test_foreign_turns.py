@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,29 @@ async def test_claude_on_azure(begin: Begin) -> None:
     assert said(await azure.post(stream=True)) == "Hi"
     [asked] = fake.requests
     assert (asked.path, asked.headers["api-key"]) == ("/anthropic/v1/messages", "sk-secret")
+
+
+async def test_a_credential_may_be_sent_another_way(begin: Begin) -> None:
+    """Entra's tokens, on Azure."""
+    upstream = 'credential = "env:KEY"\nauth = "bearer"\n'
+    azure, fake = await begin("anthropic-azure", claude("Hi"), prefix="/anthropic", upstream=upstream)
+    assert said(await azure.post(stream=True)) == "Hi"
+    assert fake.requests[0].headers["authorization"] == "Bearer sk-secret"
+    assert "api-key" not in fake.requests[0].headers
+
+
+@pytest.mark.skipif("speaks" not in inspect.signature(ScriptedUpstream).parameters, reason="it speaks OpenAI's only")
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("speaks", ["openai", "anthropic", "gemini", "bedrock", "cohere"])
+async def test_the_shipped_fake_answers_in_each_protocol(tmp_path: Path, speaks: str, streamed: bool) -> None:
+    fake = f'name = "up"\nprotocol = "scripted"\nspeaks = "{speaks}"\n'
+    if speaks in ("bedrock", "anthropic", "gemini", "cohere"):
+        fake += 'credential = "env:KEY"\n'
+    text = settings(fake, targets='[{ upstream = "up", model = "fake-1" }]')
+    async with gateway(tmp_path, text, {"KEY": "sk-secret-1"}) as running:
+        answer = await running.post(stream=streamed)
+        assert answer.status == 200, answer.body
+        assert said(answer) if streamed else answer.json["choices"][0]["message"]["content"]
 
 
 async def test_gemini_on_vertex(begin: Begin) -> None:

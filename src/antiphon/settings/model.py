@@ -107,6 +107,8 @@ class UpstreamSettings:
     queue_timeout: float = 10.0
     proxy: bool = True
     list_models: bool = True
+    auth: str | None = None  # how the credential is sent; None: as the catalog row says
+    speaks: str | None = None  # of the scripted upstream; None: as OpenAI does
     region: str | None = None  # these are part of some vendors' URLs
     project: str | None = None
     resource: str | None = None

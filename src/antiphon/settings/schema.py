@@ -126,6 +126,8 @@ UPSTREAM = Table(
         "protocol": PROTOCOL,
         "url": URL,
         "credential": SECRET,
+        "auth": one_of("bearer", "key", "x-api-key", "api-key", "x-goog-api-key"),
+        "speaks": one_of("openai", "anthropic", "gemini", "bedrock", "cohere"),
         "region": PLACE_NAME,
         "project": PLACE_NAME,
         "resource": PLACE_NAME,

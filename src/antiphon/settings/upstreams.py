@@ -37,6 +37,9 @@ def check(document: Document, faults: Faults) -> None:
         if vendor is not None:
             _check_places(position, row, vendor, faults)
             _check_credentials(position, row, vendor, faults)
+        if "speaks" in row and row.get("protocol") != "scripted":
+            words = "'speaks' is for protocol = \"scripted\"; others speak as the catalog says"
+            faults.add(("upstream", position, "speaks"), words)
 
 
 def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> None:
@@ -50,6 +53,8 @@ def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> 
 
 
 def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+    if "auth" in row and "credential" not in row:
+        faults.add(("upstream", position, "auth"), "'auth' does nothing without a 'credential'")
     written = [key for key in (*KEY_PAIR, "session_token") if key in row]
     if not written:
         return

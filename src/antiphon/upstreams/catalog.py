@@ -18,7 +18,7 @@ OPENAI: Final = "openai"
 
 
 class Auth(Enum):
-    """How a credential is sent."""
+    """How a credential is sent. The settings spell the names in small letters and with hyphens."""
 
     BEARER = b"authorization: Bearer "
     KEY = b"authorization: Key "  # Maritaca
