@@ -235,6 +235,18 @@ async def test_strict_refuses_what_cannot_be_said(begin: Begin) -> None:
     assert fake.requests == []
 
 
+async def test_the_models_that_it_has(begin: Begin) -> None:
+    listed = {"data": [{"type": "model", "id": "claude-opus-5-5", "display_name": "x"}], "has_more": False}
+    gateway, fake = await begin(
+        "anthropic", json_answer(listed), more='[[route]]\nmodel = "claude-*"\ntargets = [{ upstream = "up" }]\n'
+    )
+    answer = await gateway.get("/v1/models")
+    assert "claude-opus-5-5" in [row["id"] for row in answer.json["data"]]
+    [asked] = fake.requests
+    assert (asked.path, asked.headers["x-api-key"]) == ("/v1/models", "sk-secret")
+    assert asked.headers["anthropic-version"] == "2023-06-01"
+
+
 async def test_an_upstream_that_streams_unasked_or_answers_whole_is_read(begin: Begin) -> None:
     events = [start(), *thinking(0, "c2ln", "Hm."), *thinking(1, "c2lnMg==", "Hm!"), *text(2, "Good day")]
     gateway, _ = await begin(

@@ -7,6 +7,7 @@ from typing import Any
 from antiphon.upstreams.scripted import cut, json_answer, sse
 from tests.protocols import cohere_streams as cohere
 from tests.support.foreign import finishes, in_stream_error, said
+from tests.support.judge import WordJudge
 from tests.upstreams.conftest import Begin
 
 Document = dict[str, Any]
@@ -33,6 +34,15 @@ async def test_whole_and_streamed_answers(begin: Begin) -> None:
     asked = fake.requests[0]
     assert (asked.path, asked.headers["authorization"]) == ("/v2/chat", "Bearer sk-secret")
     assert asked.document["p"] == 0.5
+
+
+async def test_documents_are_judged(begin: Begin) -> None:
+    more = '[safety]\nmode = "filter"'
+    gateway, fake = await begin("cohere", json_answer(whole("Yes")), model=MODEL, judge=WordJudge(), more=more)
+    for text, status in (("kill them", 400), ("a calm text", 200)):
+        answer = await gateway.post(documents=[{"id": "1", "data": {"text": text}}, "another"])
+        assert answer.status == status
+    assert fake.requests[0].document["documents"][0]["data"]["text"] == "a calm text"
 
 
 async def test_cut_streams_and_errors(begin: Begin) -> None:

@@ -44,6 +44,10 @@ LABELS = frozenset(
 KNOWN_PARTS = (None, "text", "refusal", "image_url", "input_audio", "file")
 LONGEST_WORD = 256
 SELF_DESCRIPTIONS = ("name", "title", "description")
+VENDOR_TEXTS = (
+    "documents",
+    "promptVariables",
+)  # of a request: what Cohere's and Bedrock's models read besides messages
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -55,6 +59,9 @@ def prompt_texts(document: Document) -> list[str]:
     texts = ["\n".join(message_words(message)) for message in messages]
     prediction = document.get("prediction")
     said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
+    for key in VENDOR_TEXTS:
+        if key in document:
+            said = "\n".join((said, *_all_strings(document[key])))
     found = newest_first(texts, [message["role"] for message in messages])
     return [said, *found] if said.strip() else found
 
@@ -203,6 +210,16 @@ def _strings(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]
         for position, inner in enumerate(value):
             place = inner.get("index", position) if isinstance(inner, dict) else position
             yield from _strings(inner, f"{name}[{place}]", depth + 1)
+
+
+def _all_strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """Whatever the keys are called."""
+    if type(value) is str:
+        if value and not _is_media(value):
+            yield value
+    elif depth < DEEPEST and isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _all_strings(inner, depth + 1)
 
 
 def _is_media(words: str) -> bool:

@@ -37,6 +37,7 @@ class Row:
     signs: str | None = None  # the service that AWS Signature 4 names, where requests may be signed
     path: str = "/chat/completions"  # a {model} in it is the target's; of foreign protocols the prefix alone
     models: str | None = "/models"  # where its list of models is; None: there is none
+    models_headers: bytes = b""  # ready-made lines that asking for it needs
     lacks: frozenset[str] = frozenset()  # parameters it cannot take; `n` is fanned out, others are dropped and named
     takes: frozenset[str] | None = None  # all it reads, where that is known: the rest is dropped and named
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -97,6 +98,7 @@ FOREIGN_ROWS = (
         auth=Auth.X_API_KEY,
         path="",
         models="/v1/models?limit=1000",
+        models_headers=b"anthropic-version: 2023-06-01\r\n",
         offers=NOTHING,
     ),
     Row("anthropic-vertex", VERTEX, "anthropic-vertex", "vertex", path="", models=None, offers=NOTHING),

@@ -140,7 +140,7 @@ class HttpUpstream:
         """What it says it has. Raises UnknownModels."""
         if self._models_path is None:
             return []
-        return await ask_models(self._pool, self._models_path, self._headers)
+        return await ask_models(self._pool, self._models_path, self._headers + self._row.models_headers)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
         for secret in self._secrets:

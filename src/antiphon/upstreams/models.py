@@ -45,8 +45,14 @@ def read_models(body: bytes) -> list[Document]:
     for row in rows:
         name = _name_of(row) if isinstance(row, dict) else None
         if isinstance(name, str) and 0 < len(name) <= LONGEST_ID and name.isprintable() and len(found) < MOST_MODELS:
-            found.setdefault(name, row if "id" in row else {"id": name})
+            found.setdefault(name, row if "id" in row else _read_named(name, row))
     return list(found.values())
+
+
+def _read_named(name: str, row: Document) -> Document:
+    """In OpenAI's words: Gemini and Cohere tell the size of a context each in their own."""
+    size = row.get("inputTokenLimit", row.get("context_length"))
+    return {"id": name} if type(size) is not int else {"id": name, "context_length": size}
 
 
 def _name_of(row: Document) -> object:
