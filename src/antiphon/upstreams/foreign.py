@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from antiphon.chat.event import decode, truncated
+from antiphon.chat.event import Lenient, decode, scrub, truncated
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
@@ -133,7 +133,10 @@ class ForeignAnswer(Answer):
             self._fail(truncated(), "its stream was cut")
 
     def _read_whole(self) -> None:
-        document = self._speech.protocol.decode(decode(b"".join(self._body)), self._address.model)
+        answer = decode(b"".join(self._body))
+        if isinstance(answer, Lenient):  # nothing more will complete a character that was cut
+            answer = dict(scrub(answer))
+        document = self._speech.protocol.decode(answer, self._address.model)
         for choice in document["choices"]:
             self._note(choice["message"])
         self._keep()
@@ -160,9 +163,11 @@ class ForeignAnswer(Answer):
     def _note(self, said: Document) -> None:
         """Of a message, or of a delta: the ids of its calls and the blocks that must come back with them."""
         for call in said.get("tool_calls") or ():
-            if "name" in (call.get("function") or ()):
-                call["id"] = call.get("id") or self._speech.new_call_id()
-                self._calls.append(call["id"])
+            if call["function"].get("name"):
+                call_id = call.get("id")
+                if not isinstance(call_id, str) or not call_id:
+                    call_id = call["id"] = self._speech.new_call_id()
+                self._calls.append(call_id)
         self._blocks += said.get("thinking_blocks") or ()
 
     def _keep(self) -> None:

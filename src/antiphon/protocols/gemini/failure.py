@@ -41,7 +41,7 @@ _RETRY_IN: Final = re.compile(r"[Rr]etry in (\d{1,6}(?:\.\d+)?s)")
 def read_failure(status: int, body: bytes) -> UpstreamError:
     try:
         document = msgspec.json.decode(body) if body.strip() else {}
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         document = body[:2000].decode(errors="replace")
     return read_error(document, status)
 

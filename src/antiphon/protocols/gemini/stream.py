@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.chat.event import decode, scrub
 from antiphon.chat.failure import malformed
 from antiphon.errors import UpstreamError
 from antiphon.protocols.gemini.annotations import filter_results
@@ -59,6 +60,14 @@ class _TextEvent(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 _decode_text: Final = msgspec.json.Decoder(_TextEvent).decode
 _decode: Final = msgspec.json.Decoder().decode
+
+
+def _decode_any(payload: bytes) -> Any:
+    """An event whose characters may be cut."""
+    try:
+        return _decode(payload)
+    except ValueError:
+        return scrub(decode(bytes(payload)))
 
 
 class _Events(Decoder):
@@ -118,7 +127,7 @@ class Stream:
             for payload in self._events.feed(data):
                 try:
                     event = _decode_text(payload)
-                except msgspec.MsgspecError:
+                except ValueError:
                     self._read(payload, chunks)
                 else:
                     self._read_text(event, payload, chunks)
@@ -174,10 +183,7 @@ class Stream:
 
     def _read(self, payload: bytes, chunks: list[Document]) -> None:
         """Any event."""
-        try:
-            event = _decode(payload)
-        except msgspec.MsgspecError:
-            raise malformed() from None
+        event = _decode_any(payload)
         if not isinstance(event, dict) or event.get("error"):
             raise read_error(event)
         if self._head is None:
@@ -246,7 +252,7 @@ class Stream:
             return
         try:
             document: Any = _decode(bare)
-        except msgspec.MsgspecError:
+        except ValueError:
             return
         raise read_error(document) if _is_error(document) else malformed()
 
