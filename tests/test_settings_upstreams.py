@@ -95,7 +95,7 @@ FAULTS = [
     ('protocol = "openai"\napi_version = "1"', ["'api_version' does nothing with protocol = \"openai\""]),
     (
         'protocol = "anthropic"\naccess_key_id = "env:KEY"',
-        ["'access_key_id' is for AWS; protocol = \"anthropic\" takes a 'credential'"],
+        ["'access_key_id' is for AWS; protocol = \"anthropic\" takes another credential"],
     ),
     ('protocol = "bedrock"\nregion = "eu"\naccess_key_id = "env:KEY"', ["'secret_access_key' is missing"]),
     (
@@ -105,7 +105,7 @@ FAULTS = [
     (
         'protocol = "bedrock"\nregion = "eu"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n'
         'credential = "env:KEY"',
-        ["'credential' is a bearer key; with it nothing is signed, so leave out one or the other"],
+        ["more than one kind of credential is written; leave all but one out"],
     ),
     (
         'protocol = "bedrock"\nregion = "eu/../x"',
@@ -115,6 +115,19 @@ FAULTS = [
     (
         'protocol = "openai"\nspeaks = "gemini"',
         ["'speaks' is for protocol = \"scripted\"; others speak as the catalog says"],
+    ),
+    (
+        'protocol = "azure"\nresource = "r"\ntenant_id = "t"\nclient_secret = "env:KEY"',
+        ["'client_id' is missing"],
+    ),
+    (
+        'protocol = "gemini"\nservice_account = "antiphon.toml"',
+        ["'service_account' is for Google; protocol = \"gemini\" takes another credential"],
+    ),
+    ('protocol = "bedrock"\nurl = "http://x"\nprofile = "default"', ["'region' is missing"]),
+    (
+        'protocol = "azure"\nresource = "r"\ntoken_url = "https://x"',
+        ["'token_url' does nothing without 'service_account' or 'client_secret'"],
     ),
     ('protocol = "bedrock"\nregion = 5', ["'region' must be a string, not an integer"]),
     ('protocol = "antropic"', ["not 'antropic'; did you mean 'anthropic'?"]),

@@ -91,7 +91,7 @@ async def build(
     scripted: dict[str, ScriptedUpstream] = {}
     upstreams: dict[str, HttpUpstream] = {}
     entropy = Entropy()
-    make = upstream_maker(settings, entropy, log)
+    make = upstream_maker(settings, entropy, log, room)
     for upstream in settings.upstreams:
         if upstream.protocol == "embedded":
             if engine is not None:  # else no route leads there

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Final, NamedTuple
 
 from antiphon.settings.walk import Document, Faults, rows
 from antiphon.upstreams.catalog import CATALOG, Row, base_url
 
 INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere
 PLACES: Final = ("region", "project", "resource", "api_version")
-KEY_PAIR: Final = ("access_key_id", "secret_access_key")
+
+
+class Way(NamedTuple):
+    """One way to name a credential besides `credential`."""
+
+    whose: str
+    keys: tuple[str, ...]
+    needs: tuple[str, ...]
+    suits: Callable[[Row], bool]
+    has_token_url: bool = False
+    package: str | None = None
+    extra: str = ""
+
+
+ENTRA_KEYS: Final = ("tenant_id", "client_id", "client_secret")
+WAYS: Final = (
+    Way(
+        "AWS",
+        ("access_key_id", "secret_access_key", "session_token"),
+        ("access_key_id", "secret_access_key"),
+        lambda vendor: vendor.signs is not None,
+    ),
+    Way("AWS", ("profile",), (), lambda vendor: vendor.signs is not None, package="botocore", extra="aws"),
+    Way(
+        "Google",
+        ("service_account",),
+        (),
+        lambda vendor: vendor.tokens == "google",
+        has_token_url=True,
+        package="cryptography",
+        extra="google",
+    ),
+    Way("Microsoft", ENTRA_KEYS, ENTRA_KEYS, lambda vendor: vendor.tokens == "entra", has_token_url=True),
+)
 
 
 def fill(document: Document) -> None:
@@ -55,21 +90,27 @@ def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> 
 def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults) -> None:
     if "auth" in row and "credential" not in row:
         faults.add(("upstream", position, "auth"), "'auth' does nothing without a 'credential'")
-    written = [key for key in (*KEY_PAIR, "session_token") if key in row]
-    if not written:
-        return
-    if vendor.signs is None:
-        words = f"'{written[0]}' is for AWS; protocol = \"{vendor.protocol}\" takes a 'credential'"
-        faults.add(("upstream", position, written[0]), words)
-        return
-    for key in KEY_PAIR:
-        if key not in row:
-            faults.miss(("upstream", position, key))
-    if "credential" in row:
-        words = "'credential' is a bearer key; with it nothing is signed, so leave out one or the other"
-        faults.add(("upstream", position, "credential"), words)
-    if "region" not in row and "region" not in _missing(row, vendor):
+    written = [way for way in WAYS if any(key in row for key in way.keys)]
+    for way in written:
+        first = next(key for key in way.keys if key in row)
+        if not way.suits(vendor):
+            words = f"'{first}' is for {way.whose}; protocol = \"{vendor.protocol}\" takes another credential"
+            faults.add(("upstream", position, first), words)
+            continue
+        for key in way.needs:
+            if key not in row:
+                faults.miss(("upstream", position, key))
+        if way.package is not None and find_spec(way.package) is None:
+            words = f"'{first}' needs a package that is not installed: pip install 'antiphon[{way.extra}]'"
+            faults.add(("upstream", position, first), words)
+    if len(written) + ("credential" in row) > 1:
+        faults.add(("upstream", position), "more than one kind of credential is written; leave all but one out")
+    is_signed = any(way.suits(vendor) and vendor.signs for way in written)
+    if is_signed and "region" not in row and "region" not in _missing(row, vendor):
         faults.miss(("upstream", position, "region"))
+    if "token_url" in row and not any(way.has_token_url for way in written):
+        words = "'token_url' does nothing without 'service_account' or 'client_secret'"
+        faults.add(("upstream", position, "token_url"), words)
 
 
 def _vendor(row: Document) -> Row | None:

@@ -35,6 +35,7 @@ class Row:
     vendor: str | None = None  # its name in the table of models, where that is another
     auth: Auth = Auth.BEARER
     signs: str | None = None  # the service that AWS Signature 4 names, where requests may be signed
+    tokens: str | None = None  # whose tokens it takes, fetched for the operator: "google" or "entra"
     path: str = "/chat/completions"  # a {model} in it is the target's; of foreign protocols the prefix alone
     models: str | None = "/models"  # where its list of models is; None: there is none
     models_headers: bytes = b""  # ready-made lines that asking for it needs
@@ -101,7 +102,16 @@ FOREIGN_ROWS = (
         models_headers=b"anthropic-version: 2023-06-01\r\n",
         offers=NOTHING,
     ),
-    Row("anthropic-vertex", VERTEX, "anthropic-vertex", "vertex", path="", models=None, offers=NOTHING),
+    Row(
+        "anthropic-vertex",
+        VERTEX,
+        "anthropic-vertex",
+        "vertex",
+        tokens="google",
+        path="",
+        models=None,
+        offers=NOTHING,
+    ),
     Row("anthropic-bedrock", AWS, "anthropic-bedrock", "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
     Row(
         "anthropic-mantle",
@@ -119,6 +129,7 @@ FOREIGN_ROWS = (
         "anthropic",
         "azure",
         auth=Auth.API_KEY,
+        tokens="entra",
         path="",
         models=None,
         offers=NOTHING,
@@ -136,6 +147,7 @@ FOREIGN_ROWS = (
         "vertex",
         VERTEX.replace("/v1/", "/v1beta1/") + "/publishers/google",
         "gemini-vertex",
+        tokens="google",
         path="",
         models=None,
         offers=NOTHING,
@@ -172,6 +184,7 @@ OPENAI_ROWS = (
         "azure",
         "https://{resource}.openai.azure.com/openai/v1",
         auth=Auth.API_KEY,
+        tokens="entra",
         hides_sizes=("azure.com",),
     ),
     # Deployment URLs, each version of which is named in every request.
@@ -180,6 +193,7 @@ OPENAI_ROWS = (
         "https://{resource}.openai.azure.com/openai",
         vendor="azure",
         auth=Auth.API_KEY,
+        tokens="entra",
         path="/deployments/{model}/chat/completions?api-version={api_version}",
         models=None,
         offers=NOTHING,

@@ -11,7 +11,7 @@ import re
 import time
 import traceback
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -64,6 +64,7 @@ class Access:
     think: bool
     forward: tuple[bytes, ...]
     secrets: tuple[str, ...]
+    fresh_secrets: Callable[[], Iterable[str]]  # those that change
     log: Log
     models_path: bytes | None
     sign: Sign | None = None  # where each request is signed
@@ -85,6 +86,7 @@ class HttpUpstream:
         self._path = path
         self._headers = access.headers
         self._secrets = access.secrets  # kept out of what an upstream says, whatever they look like
+        self._fresh_secrets = access.fresh_secrets
         self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + access.forward))
         self._log = access.log
         self._sign = access.sign
@@ -143,7 +145,7 @@ class HttpUpstream:
         return await ask_models(self._pool, self._models_path, self._headers + self._row.models_headers)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
-        for secret in self._secrets:
+        for secret in (*self._secrets, *self._fresh_secrets()):
             error.message = error.message.replace(secret, "[redacted]")
         return error
 
