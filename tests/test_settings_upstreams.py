@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,6 @@ FAULTS = [
         'protocol = "gemini"\nservice_account = "antiphon.toml"',
         ["'service_account' is for Google; protocol = \"gemini\" takes another credential"],
     ),
-    ('protocol = "bedrock"\nurl = "http://x"\nprofile = "default"', ["'region' is missing"]),
     (
         'protocol = "azure"\nresource = "r"\ntoken_url = "https://x"',
         ["'token_url' does nothing without 'service_account' or 'client_secret'"],
@@ -142,3 +142,10 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path, row: str, expecte
         assert fault.endswith(words)
         assert ": [[upstream]] " in fault
         assert "sk-1234567890" not in fault
+
+
+def test_a_profile_needs_a_region_and_botocore(tmp_path: Path) -> None:
+    told = refuse(tmp_path, 'protocol = "bedrock"\nurl = "http://x"\nprofile = "default"')
+    assert told[-1].endswith("'region' is missing")
+    needs = "'profile' needs a package that is not installed: pip install 'antiphon[aws]'"
+    assert [fault.endswith(needs) for fault in told[:-1]] == ([] if find_spec("botocore") else [True])
