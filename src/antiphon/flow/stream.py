@@ -176,6 +176,7 @@ class Stream:
         """Once per read of the socket of an upstream that speaks a foreign protocol."""
         if self.finished.done():
             return
+        self._splice.forget()
         out: list[bytes] = []
         weight = size // (len(documents) or 1)
         try:

@@ -63,6 +63,9 @@ class StreamDecoder(Protocol):
         """Raises UpstreamError: an error in the stream, or bytes that are not of this protocol. Chunks that came before
         the error in the same piece are in `pending`."""
 
+    def add_text(self, text: str) -> None:
+        """Text of the part under way that was passed on without being fed. Only after a chunk with text alone."""
+
     @property
     def pending(self) -> list[Document]:
         """Chunks that were read before `feed` raised."""

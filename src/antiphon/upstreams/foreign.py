@@ -10,18 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from antiphon.chat.event import Lenient, decode, scrub, truncated
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import ForeignProtocol, StreamDecoder
 from antiphon.upstreams.client import ANSWERED, Access, Address, Answer, HttpUpstream, read_retry_after
+from antiphon.upstreams.foreign_text import TextEvent, learn, read_pieces
 from antiphon.upstreams.memory import CallMemory
 from antiphon.upstreams.prepare import drop
 
 BUSY: Final = frozenset({429, 503})  # outward; Anthropic's own 529 is a 503 there
 STREAMS: Final = (b"text/event-stream", b"application/vnd.amazon.eventstream")
 DONE: Final = [b"[DONE]"]
+TRIES: Final = 16
+encode: Final = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,18 @@ class ForeignUpstream(HttpUpstream):
 class ForeignAnswer(Answer):
     """One call's answer as it arrives: bytes of a foreign protocol in, documents in the OpenAI shape out."""
 
-    __slots__ = ("_address", "_blocks", "_calls", "_head", "_reader", "_speech")
+    __slots__ = (
+        "_address",
+        "_blocks",
+        "_calls",
+        "_head",
+        "_is_clean",
+        "_reader",
+        "_speech",
+        "_spliced",
+        "_text",
+        "_tries",
+    )
 
     def __init__(
         self,
@@ -80,6 +96,10 @@ class ForeignAnswer(Answer):
         self._head: dict[bytes, bytes] = {}
         self._calls: list[str] = []  # ids
         self._blocks: list[Document] = []
+        self._is_clean = True  # the last read ended with a whole event
+        self._text: TextEvent | None = None  # what a text delta looks like
+        self._spliced: list[bytes] = []  # texts that passed unread
+        self._tries = TRIES  # shapes to learn that may turn out not to come again
 
     def on_head(self, status: int, headers: dict[bytes, bytes]) -> None:
         self._status = status
@@ -95,18 +115,43 @@ class ForeignAnswer(Answer):
             self._body.append(data)
             return
         try:
-            try:
-                chunks = reader.feed(data)
-            except UpstreamError as error:
-                self._pass(reader.pending, len(data))
-                self._fail(error, "an error in its stream")
-                return
-            if chunks:
-                self._pass(chunks, len(data))
-            if reader.is_over:
-                self._receiver.events(DONE, self._source)
+            event = self._text
+            if event is not None:
+                if data.startswith(event.head) and data.endswith(event.foot):  # nearly every read of a stream
+                    said = data[event.head_size : -event.foot_size]
+                    if self._receiver.spliced(b"%b%b%b" % (event.our_head, said, event.our_foot)):
+                        self._spliced.append(said)
+                        return
+                self._forget_text(reader)
+            self._read(reader, data)
         except Exception as error:
             self._broken(error)
+
+    def _read(self, reader: StreamDecoder, data: bytes) -> None:
+        try:
+            chunks = reader.feed(data)
+        except UpstreamError as error:
+            self._pass(reader.pending, len(data))
+            self._fail(error, "an error in its stream")
+            return
+        was_clean, self._is_clean = self._is_clean, data.endswith(b"\n\n")
+        if chunks:
+            self._text = learn(data, chunks) if was_clean and self._stream and self._tries else None
+            if self._text is None:
+                self._pass(chunks, len(data))
+            else:
+                self._tries -= 1
+                self._receiver.events([encode(chunks[0])], self._source)
+        if reader.is_over:
+            self._receiver.events(DONE, self._source)
+
+    def _forget_text(self, reader: StreamDecoder) -> None:
+        """Before anything else is read: the decoder hears of what it has not seen."""
+        self._text = None
+        if self._spliced:
+            self._tries = TRIES
+            reader.add_text(read_pieces(self._spliced))
+            self._spliced.clear()
 
     def on_end(self) -> None:
         try:

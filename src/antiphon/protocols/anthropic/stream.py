@@ -110,6 +110,9 @@ class AnthropicStream:
         self._usage: Document = {}
         self._out: list[Document] = []
 
+    def add_text(self, text: str) -> None:
+        self._length += len(text)
+
     @property
     def is_over(self) -> bool:
         return self.is_whole

@@ -116,6 +116,11 @@ class Stream:
         choices = self._choices
         return self._blocked or (bool(choices) and all(choice.finished for choice in choices.values()))
 
+    def add_text(self, text: str) -> None:
+        choice = self._choices[0]
+        choice.texts.append(text)
+        choice.length += len(text)
+
     @property
     def is_over(self) -> bool:
         """Counts may follow the end."""
