@@ -22,6 +22,7 @@ from antiphon.upstreams.foreign_protocols import PROTOCOLS
 from antiphon.upstreams.memory import CallMemory
 from antiphon.upstreams.scripted import sse
 from tests.protocols import anthropic_recordings as anthropic
+from tests.protocols import bedrock_streams
 from tests.protocols import cohere_streams as cohere
 from tests.protocols import gemini_recordings as gemini
 from tests.support.foreign import finishes, said
@@ -75,7 +76,7 @@ async def play(protocol: str, reads: list[bytes], dialect: str = "openai") -> tu
     unread = 0
     for read in reads:
         answer.on_data(read)
-        unread = max(unread, len(answer._spliced))
+        unread = max(unread, len(answer._unread))
     answer.on_end()
     failure = stream.finished.result()
     return client.frames, failure.code if isinstance(failure, UpstreamError) else None, unread
@@ -89,10 +90,21 @@ def events(data: bytes, end: bytes = b"\n\n") -> list[bytes]:
     return [event + end for event in data.split(end)[:-1]]
 
 
+def frames(data: bytes) -> list[bytes]:
+    """AWS's frames: the length stands first."""
+    found = []
+    while data:
+        size = int.from_bytes(data[:4])
+        found.append(data[:size])
+        data = data[size:]
+    return found
+
+
 STREAMS: dict[str, tuple[str, bytes]] = {
     **{f"anthropic {name}": ("anthropic", anthropic.wire(each)) for name, each in anthropic.STREAMS.items()},
     **{f"cohere {name}": ("cohere", each) for name, each in cohere.RECORDINGS.items()},
     **{f"gemini {name}": ("gemini", gemini.frames(each, b"\n")) for name, each in gemini.RECORDINGS.items()},
+    **{f"bedrock {name}": ("bedrock", each) for name, each in bedrock_streams.RECORDINGS.items()},
 }
 
 
@@ -101,7 +113,8 @@ STREAMS: dict[str, tuple[str, bytes]] = {
 async def test_reads_make_no_difference(name: str, dialect: str) -> None:
     protocol, data = STREAMS[name]
     whole = await play(protocol, [data], dialect)
-    assert (await play(protocol, events(data), dialect))[:2] == whole[:2]
+    by_event = frames(data) if protocol == "bedrock" else events(data)
+    assert (await play(protocol, by_event, dialect))[:2] == whole[:2]
     for size in (1, 7, 64):
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
         assert (await play(protocol, pieces, dialect))[:2] == whole[:2]

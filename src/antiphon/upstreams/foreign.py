@@ -10,15 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from antiphon.chat.event import Lenient, decode, scrub, truncated
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import ForeignProtocol, StreamDecoder
 from antiphon.upstreams.client import ANSWERED, Access, Address, Answer, HttpUpstream, read_retry_after
-from antiphon.upstreams.foreign_text import TextEvent, learn, read_pieces
+from antiphon.upstreams.foreign_text import (
+    OurEvent,
+    VendorEvent,
+    encode,
+    our_event,
+    plain_text,
+    read_pieces,
+    vendor_event,
+)
 from antiphon.upstreams.memory import CallMemory
 from antiphon.upstreams.prepare import drop
 
@@ -26,7 +32,6 @@ BUSY: Final = frozenset({429, 503})  # outward; Anthropic's own 529 is a 503 the
 STREAMS: Final = (b"text/event-stream", b"application/vnd.amazon.eventstream")
 DONE: Final = [b"[DONE]"]
 TRIES: Final = 16
-encode: Final = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +76,14 @@ class ForeignAnswer(Answer):
         "_address",
         "_blocks",
         "_calls",
+        "_event",
         "_head",
         "_is_clean",
+        "_ours",
         "_reader",
         "_speech",
-        "_spliced",
-        "_text",
         "_tries",
+        "_unread",
     )
 
     def __init__(
@@ -97,9 +103,10 @@ class ForeignAnswer(Answer):
         self._calls: list[str] = []  # ids
         self._blocks: list[Document] = []
         self._is_clean = True  # the last read ended with a whole event
-        self._text: TextEvent | None = None  # what a text delta looks like
-        self._spliced: list[bytes] = []  # texts that passed unread
-        self._tries = TRIES  # shapes to learn that may turn out not to come again
+        self._ours: OurEvent | None = None  # what a text delta looks like in the OpenAI protocol
+        self._event: VendorEvent | None = None  # … and in the vendor's
+        self._unread: list[bytes] = []  # texts that the decoder has not seen
+        self._tries = TRIES if stream else 0  # shapes to learn that may turn out not to come again
 
     def on_head(self, status: int, headers: dict[bytes, bytes]) -> None:
         self._status = status
@@ -115,17 +122,25 @@ class ForeignAnswer(Answer):
             self._body.append(data)
             return
         try:
-            event = self._text
-            if event is not None:
-                if data.startswith(event.head) and data.endswith(event.foot):  # nearly every read of a stream
+            event, ours = self._event, self._ours
+            if event is not None and ours is not None:
+                if data.startswith(event.head) and data.endswith(event.foot):  # nearly every read of some streams
                     said = data[event.head_size : -event.foot_size]
-                    if self._receiver.spliced(b"%b%b%b" % (event.our_head, said, event.our_foot)):
-                        self._spliced.append(said)
+                    if self._receiver.spliced(b"%b%b%b" % (ours.head, said, ours.foot)):
+                        self._unread.append(said)
                         return
-                self._forget_text(reader)
+                self._forget_event(reader)
             self._read(reader, data)
         except Exception as error:
             self._broken(error)
+
+    def _forget_event(self, reader: StreamDecoder) -> None:
+        """Before anything else is read: the decoder is told of what it has not seen."""
+        self._event = None
+        if self._unread:
+            self._tries = TRIES
+            reader.add_text(read_pieces(self._unread))
+            self._unread.clear()
 
     def _read(self, reader: StreamDecoder, data: bytes) -> None:
         try:
@@ -135,23 +150,24 @@ class ForeignAnswer(Answer):
             self._fail(error, "an error in its stream")
             return
         was_clean, self._is_clean = self._is_clean, data.endswith(b"\n\n")
-        if chunks:
-            self._text = learn(data, chunks) if was_clean and self._stream and self._tries else None
-            if self._text is None:
-                self._pass(chunks, len(data))
-            else:
-                self._tries -= 1
-                self._receiver.events([encode(chunks[0])], self._source)
+        text = plain_text(chunks) if self._tries else None
+        if text is not None:
+            self._pass_text(chunks[0], text)
+            self._event = vendor_event(data, text) if was_clean else None
+        elif chunks:
+            self._ours = None
+            self._pass(chunks, len(data))
         if reader.is_over:
             self._receiver.events(DONE, self._source)
 
-    def _forget_text(self, reader: StreamDecoder) -> None:
-        """Before anything else is read: the decoder hears of what it has not seen."""
-        self._text = None
-        if self._spliced:
+    def _pass_text(self, chunk: Document, text: str) -> None:
+        event = None if self._ours is None else self._ours.write(chunk, text)
+        if event is not None and self._receiver.spliced(event):
             self._tries = TRIES
-            reader.add_text(read_pieces(self._spliced))
-            self._spliced.clear()
+            return
+        self._tries -= 1
+        self._ours = our_event(chunk)
+        self._receiver.events([encode(chunk)], self._source)
 
     def on_end(self) -> None:
         try:
