@@ -123,7 +123,10 @@ FAULTS = [
     ),
     (
         'protocol = "gemini"\nservice_account = "antiphon.toml"',
-        ["'service_account' is for Google; protocol = \"gemini\" takes another credential"],
+        [
+            "'service_account' is for Vertex; protocol = \"gemini\" takes another credential",
+            "JSON with 'client_email' and 'private_key'",
+        ],
     ),
     (
         'protocol = "azure"\nresource = "r"\ntoken_url = "https://x"',
@@ -142,6 +145,16 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path, row: str, expecte
         assert fault.endswith(words)
         assert ": [[upstream]] " in fault
         assert "sk-1234567890" not in fault
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"client_email": "a"}', '{"client_email": "a", "private_key": 1}', "\xff"])
+def test_a_file_that_is_no_service_accounts_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "account.json").write_bytes(text.encode("latin-1"))
+    row = 'protocol = "vertex"\nregion = "eu"\nproject = "p"\nservice_account = "account.json"'
+    [fault] = refuse(tmp_path, row)
+    assert "'service_account' is no key of a Google service account" in fault
+    (tmp_path / "account.json").write_text('{"client_email": "a", "private_key": "b"}')
+    assert read(tmp_path, row).upstreams[0].expires
 
 
 def test_a_profile_needs_a_region_and_botocore(tmp_path: Path) -> None:

@@ -162,6 +162,15 @@ async def test_what_is_no_text_takes_the_whole_way(text: str) -> None:
     assert (await play("anthropic", events(data)))[:2] == (await play("anthropic", [data]))[:2]
 
 
+async def test_an_answer_without_end_does_not_grow_what_is_kept() -> None:
+    words = [f"w{number} " for number in range(5000)]
+    data = anthropic.wire([anthropic.start(), *anthropic.text(0, *words), *anthropic.end("end_turn")])
+    frames, failure, unread = await play("anthropic", events(data))
+    assert failure is None
+    assert frames.count(b"data: ") == 5000 + 2
+    assert 1000 < unread < 2000
+
+
 async def test_two_choices_of_one_id_are_not_confused(begin: Begin) -> None:
     """A fan-out: both upstreams' answers have the same id, and deltas of the same shape."""
     words = {0: [f"a{number} " for number in range(20)], 1: [f"b{number} " for number in range(20)]}

@@ -51,6 +51,7 @@ def load(
     evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):
         relations.check_keys(settings, faults)
+        upstreams.check_accounts(settings, faults)
         relations.check_proxies(settings, environ, faults)
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import msgspec
+
+from antiphon.settings.model import Settings
 from antiphon.settings.walk import Document, Faults, rows
 from antiphon.upstreams.catalog import CATALOG, Row, base_url
 
 INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere
+ACCOUNT_KEYS: Final = ("client_email", "private_key")
+LARGEST_ACCOUNT: Final = 1024 * 1024
 PLACES: Final = ("region", "project", "resource", "api_version")
 
 
@@ -35,7 +40,7 @@ WAYS: Final = (
     ),
     Way("AWS", ("profile",), (), lambda vendor: vendor.signs is not None, package="botocore", extra="aws"),
     Way(
-        "Google",
+        "Vertex",
         ("service_account",),
         (),
         lambda vendor: vendor.tokens == "google",
@@ -43,7 +48,7 @@ WAYS: Final = (
         package="cryptography",
         extra="google",
     ),
-    Way("Microsoft", ENTRA_KEYS, ENTRA_KEYS, lambda vendor: vendor.tokens == "entra", has_token_url=True),
+    Way("Azure", ENTRA_KEYS, ENTRA_KEYS, lambda vendor: vendor.tokens == "entra", has_token_url=True),
 )
 
 
@@ -75,6 +80,23 @@ def check(document: Document, faults: Faults) -> None:
         if "speaks" in row and row.get("protocol") != "scripted":
             words = "'speaks' is for protocol = \"scripted\"; others speak as the catalog says"
             faults.add(("upstream", position, "speaks"), words)
+
+
+def check_accounts(settings: Settings, faults: Faults) -> None:
+    """A file that is no service account's would otherwise show only when a token is fetched."""
+    for position, upstream in enumerate(settings.upstreams):
+        if upstream.service_account is None:
+            continue
+        try:
+            with open(upstream.service_account, "rb") as file:
+                account: Any = msgspec.json.decode(file.read(LARGEST_ACCOUNT))
+        except (OSError, ValueError):
+            account = None
+        if not isinstance(account, dict) or not all(isinstance(account.get(key), str) for key in ACCOUNT_KEYS):
+            words = (
+                "'service_account' is no key of a Google service account: JSON with 'client_email' and 'private_key'"
+            )
+            faults.add(("upstream", position, "service_account"), words)
 
 
 def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> None:

@@ -32,6 +32,7 @@ BUSY: Final = frozenset({429, 503})  # outward; Anthropic's own 529 is a 503 the
 STREAMS: Final = (b"text/event-stream", b"application/vnd.amazon.eventstream")
 DONE: Final = [b"[DONE]"]
 TRIES: Final = 16
+MOST_UNREAD: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +129,17 @@ class ForeignAnswer(Answer):
                     said = data[event.head_size : -event.foot_size]
                     if self._receiver.spliced(b"%b%b%b" % (ours.head, said, ours.foot)):
                         self._unread.append(said)
+                        if len(self._unread) > MOST_UNREAD:
+                            self._tell_unread(reader)
                         return
-                self._forget_event(reader)
+                self._event = None
+                self._tell_unread(reader)
             self._read(reader, data)
         except Exception as error:
             self._broken(error)
 
-    def _forget_event(self, reader: StreamDecoder) -> None:
-        """Before anything else is read: the decoder is told of what it has not seen."""
-        self._event = None
+    def _tell_unread(self, reader: StreamDecoder) -> None:
+        """Before anything else is read, the decoder is told of what it has not seen."""
         if self._unread:
             self._tries = TRIES
             reader.add_text(read_pieces(self._unread))
