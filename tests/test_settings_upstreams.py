@@ -159,6 +159,6 @@ def test_a_file_that_is_no_service_accounts_is_refused(tmp_path: Path, text: str
 
 def test_a_profile_needs_a_region_and_botocore(tmp_path: Path) -> None:
     told = refuse(tmp_path, 'protocol = "bedrock"\nurl = "http://x"\nprofile = "default"')
-    assert told[-1].endswith("'region' is missing")
+    assert told[0].endswith("'region' is missing")
     needs = "'profile' needs a package that is not installed: pip install 'antiphon[aws]'"
-    assert [fault.endswith(needs) for fault in told[:-1]] == ([] if find_spec("botocore") else [True])
+    assert [fault.endswith(needs) for fault in told[1:]] == ([] if find_spec("botocore") else [True])
