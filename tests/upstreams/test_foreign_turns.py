@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.safety.verdict import Stage
+from antiphon.flow.ports import Scope
+from antiphon.safety.verdict import Severity, Stage
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, error, json_answer, sse
 from tests.protocols import anthropic_recordings as anthropic
@@ -236,3 +237,16 @@ def test_the_page_names_every_vendor_and_its_url() -> None:
     for name, vendor in CATALOG.items():
         if vendor.url is not None:
             assert f"`{vendor.url.replace('{api_host}', '{host}')}`" in lines[name]
+
+
+async def test_a_model_behind_a_foreign_protocol_can_judge(begin: Begin) -> None:
+    """The evaluator `chat` asks the target of a route, whatever it speaks."""
+    content = [{"type": "text", "text": "unsafe\nS1"}]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
+    guard = json_answer({**message, "usage": {"input_tokens": 1, "output_tokens": 1}})
+    running, fake = await begin("anthropic", guard, more='[[safety.evaluator]]\nkind = "chat"\nroute = "m"\n')
+    judge = running.worker.judge
+    assert judge is not None
+    verdict = await judge.ask(Stage.PROMPT, ["some violence"], Scope())
+    assert max(verdict.severities) == Severity.MEDIUM
+    assert fake.requests[0].path == "/v1/messages"
