@@ -123,6 +123,14 @@ async def test_too_many_requests_tell_when_to_come_back(begin: Begin) -> None:
     assert "credential" in answer.json["error"]["message"]
 
 
+async def test_odd_values_are_no_fault_of_ours(begin: Begin) -> None:
+    odd = {"code": 400, "message": "Bad.", "status": "INVALID_ARGUMENT", "details": [{"reason": [1]}, {"reason": {}}]}
+    gateway, _ = await begin("gemini", json_answer({"error": odd}, 400), model=MODEL, prefix="/v1beta")
+    url = {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": []}
+    answer = await gateway.post(messages=[{"role": "user", "content": [{"type": "image_url", "image_url": url}]}])
+    assert (answer.status, answer.json["error"]["type"]) == (400, "invalid_request_error")
+
+
 async def test_choices_of_a_fan_out_draw_with_seeds_of_their_own(begin: Begin) -> None:
     scripts = [stream(text(word), end()) for word in ("one", "two")]
     gateway, fake = await begin("gemini", *scripts, model=MODEL, prefix="/v1beta")

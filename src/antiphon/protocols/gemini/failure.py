@@ -57,7 +57,7 @@ def read_error(document: Any, status: int | None = None) -> UpstreamError:
         status = _status_of(error)
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
     message = str(error.get("message") or "")
-    if status == 400 and (any(d.get("reason") in _OUR_KEY for d in details) or _KEY_WORDS.search(message)):
+    if status == 400 and (any(str(d.get("reason")) in _OUR_KEY for d in details) or _KEY_WORDS.search(message)):
         status = 401
     failure = read_any({"error": {key: error[key] for key in ("code", "message", "status") if key in error}}, status)
     if failure.status in (429, 503):
