@@ -248,5 +248,5 @@ async def test_a_model_behind_a_foreign_protocol_can_judge(begin: Begin) -> None
     judge = running.worker.judge
     assert judge is not None
     verdict = await judge.ask(Stage.PROMPT, ["some violence"], Scope())
-    assert max(verdict.severities) == Severity.MEDIUM
+    assert Severity.MEDIUM in (verdict.severities or ())
     assert fake.requests[0].path == "/v1/messages"

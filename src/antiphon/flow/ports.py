@@ -63,7 +63,7 @@ class Receiver(Protocol):
         """Streamed chunks that were read already: of a foreign protocol. `size`: bytes that they came in."""
 
     def answered(self, document: Document, source: int) -> None:
-        """A whole answer that was read already."""
+        """A whole answer that was read already. Raises UpstreamError: it is none."""
 
     def fail(self, error: UpstreamError, source: int) -> None:
         """The attempt failed; nothing follows."""

@@ -149,9 +149,7 @@ class Stream:
                 else:
                     self._take(payload, source, out)
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            return self._fail_after(out, error, source)
         if out:
             self._write(out[0] if len(out) == 1 else b"".join(out))
             if not self._is_direct:
@@ -178,14 +176,11 @@ class Stream:
             return
         self._splice.forget()
         out: list[bytes] = []
-        weight = size // (len(documents) or 1)
         try:
             for document in documents:
-                self._pass(self.machine.feed(document, source), out, weight)
+                self._pass(self.machine.feed(document, source), out, size // len(documents))
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            return self._fail_after(out, error, source)
         self._send(out)
         if self._gate is not None:
             self._serve(self._gate)
@@ -245,9 +240,7 @@ class Stream:
                     self._take(payload, source, out, last=True)
         except UpstreamError as error:
             if error.code != TRUNCATED:
-                self._send(out)
-                self.fail(error, source)
-                return
+                return self._fail_after(out, error, source)
             # Cut inside an event: the machine knows whether anything was still to come.
         self._send(out)
         self._close(self.machine.end, source)
@@ -255,20 +248,17 @@ class Stream:
     def whole(self, body: bytes, source: int) -> None:
         """An upstream that answers JSON though it was asked to stream."""
         try:
-            document = decode(body)
+            self.answered(decode(body), source)
         except UpstreamError as error:
             self.fail(error, source)
-            return
-        self.answered(document, source)
 
     def answered(self, document: Document, source: int) -> None:
-        try:
-            documents = self.machine.replay(document)
-        except UpstreamError as error:
-            self.fail(error, source)
-            return
-        self.chunks(documents, source, 0)
+        self.chunks(self.machine.replay(document), source, 0)
         self.done(source)
+
+    def _fail_after(self, out: list[bytes], error: UpstreamError, source: int) -> None:
+        self._send(out)
+        self.fail(error, source)
 
     def fail(self, error: UpstreamError, source: int) -> None:
         if self.finished.done():
@@ -283,9 +273,7 @@ class Stream:
         try:
             self._pass(close(source), out)
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            return self._fail_after(out, error, source)
         self._send(out)
         if self.machine.finished:
             self._conclude(None)
