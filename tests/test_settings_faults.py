@@ -152,27 +152,20 @@ def test_upstream(tmp_path: Path, line: str, message: str) -> None:
     assert "sk-live" not in told[0]
 
 
-@pytest.mark.parametrize("protocol", ["anthropic", "gemini"])
-def test_protocols_of_later_versions(tmp_path: Path, protocol: str) -> None:
-    text = f'[[upstream]]\nname = "a"\nprotocol = "{protocol}"\nurl = "https://x"\n{ROUTE}'
-    message = f"'protocol' is '{protocol}', which is not supported by this version yet"
-    assert refuse(tmp_path, text) == [f'3: [[upstream]] "a": {message}']
-
-
 DOCUMENT_FAULTS = [
     ('[[upstream]]\nname = "a"\nprotocol = "opnai"\nurl = "http://x"\n' + ROUTE, [
         "3: [[upstream]] \"a\": 'protocol' must be one of crazyrouter, embedded, maritaca, openai, scripted, skytells, "
         "not 'opnai'; did you mean 'openai'?"
     ]),
-    ('[[upstream]]\nprotocol = "scripted"\n', [
+    ('[[upstream]]\nurl = "http://x"\n', [
         "1: [[upstream]] 1: 'name' is missing",
+        "1: [[upstream]] 1: 'protocol' is missing",
         "1: [[upstream]] 1: no [[route]] leads here: nothing would be answered",
     ]),
     ('[[upstream]]\nname = "a"\n' + ROUTE, [
         "1: [[upstream]] \"a\": 'protocol' is missing",
         "1: [[upstream]] \"a\": 'url' is missing",
     ]),
-    ('[[upstream]]\nname = "a"\nprotocol = "openai"\n' + ROUTE, ["1: [[upstream]] \"a\": 'url' is missing"]),
     ('[[upstream]]\nname = ""\nprotocol = "scripted"\n' + ROUTE.replace('"a"', '"b"'), [
         "2: [[upstream]] 1: 'name' must not be empty",
         '6: [[route]] "m": there is no [[upstream]] named "b"',

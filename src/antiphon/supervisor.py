@@ -1,5 +1,5 @@
-"""Processes: `antiphon serve` holds the listening sockets and keeps the workers, the engine's host and the evaluators
-alive.
+"""Processes: `antiphon serve` holds the listening sockets and keeps the workers, the engine's host, the evaluators
+and the keeper of credentials alive.
 
 The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
 With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
@@ -112,6 +112,7 @@ class Supervisor:
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
     judged: orders.Orders | None = None  # what the evaluators are told; None: their process does not run
     evaluators: list[Place] = field(default_factory=list)
+    keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
     draining: bool = False
     _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
@@ -161,11 +162,13 @@ class Supervisor:
             self._own.append(listener)
             become = partial(self._become_evaluators, self.judged, listener)
             self.evaluators = [Place("evaluator process", become, HOST_PATIENCE, orders.END)]
+        if any(upstream.expires for upstream in self.settings.upstreams):
+            self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
 
     def _places(self) -> list[Place]:
         """The host first: its engine takes longest to be ready."""
-        return [*self.hosts, *self.evaluators, *self.workers]
+        return [*self.hosts, *self.evaluators, *self.keepers, *self.workers]
 
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
@@ -264,7 +267,7 @@ class Supervisor:
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
         self._unlink(time.monotonic())
-        for group in (self.workers, [*self.hosts, *self.evaluators]):
+        for group in (self.workers, [*self.hosts, *self.evaluators, *self.keepers]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
@@ -313,6 +316,13 @@ class Supervisor:
     def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
         self._become([listener])
         self.host(engine, listener, told=told, life=self._life[0])
+
+    def _become_keeper(self, told: int) -> None:
+        """Imported in its own process: the others do without what it needs."""
+        from antiphon.wiring_credentials import run_keeper  # noqa: PLC0415
+
+        self._become([])
+        run_keeper(self.settings, self.room, told=told, life=self._life[0])
 
     def _become_evaluators(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""

@@ -1,4 +1,5 @@
-"""Names the adapters: settings in, a wired worker out. (The evaluators': `wiring_evaluators`.)"""
+"""Names the adapters: settings in, a wired worker out. (The upstreams': `wiring_upstreams`; the evaluators':
+`wiring_evaluators`.)"""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from urllib.parse import quote
 
 from antiphon.chat.bounds import JsonBounds
@@ -23,7 +23,6 @@ from antiphon.evaluators.orders import Orders
 from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
-from antiphon.http.client import Concurrency, Pool, Timeouts, parse_url, proxy_for, ssl_context
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
@@ -45,10 +44,8 @@ from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
 from antiphon.wiring_evaluators import build_panel
+from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
-# A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
-# 30 ms and .8 MB each time.
-Trust = Callable[[str | None], ssl.SSLContext]
 BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
 OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
 
@@ -94,20 +91,21 @@ async def build(
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
     upstreams: dict[str, HttpUpstream] = {}
-    trust = cache(ssl_context)
+    entropy = Entropy()
+    make = upstream_maker(settings, entropy, log, room)
     for upstream in settings.upstreams:
         if upstream.protocol == "embedded":
             if engine is not None:  # else no route leads there
-                upstreams[upstream.name] = _embedded(upstream, engine, log, trust)
+                upstreams[upstream.name] = _embedded(upstream, engine, make)
             continue
         url = upstream.url
         if url is None:
-            scripted[upstream.name] = ScriptedUpstream()
+            scripted[upstream.name] = _scripted(upstream)
             url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
-        upstreams[upstream.name] = _upstream(upstream, url, log, trust)
+        upstreams[upstream.name] = make(upstream, url)
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
-    panel = _judge(settings, evaluators, ports, log, trust)
+    panel = _judge(settings, evaluators, ports, log, make)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -117,7 +115,7 @@ async def build(
         clock=time.monotonic,
         wall=time.time,
         draw=random.random,
-        entropy=Entropy(),
+        entropy=entropy,
         maritaca_object=server.maritaca_object,
         judge=judge or panel,
         policies=policies(settings),
@@ -178,14 +176,14 @@ def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
 
 
 def _judge(
-    settings: Settings, evaluators: Orders | None, upstreams: Mapping[str, Upstream], log: Log, trust: Trust
+    settings: Settings, evaluators: Orders | None, upstreams: Mapping[str, Upstream], log: Log, make: MakeUpstream
 ) -> Panel | None:
     """None: nothing is judged."""
 
     def own(row: EvaluatorSettings) -> Upstream:
         seconds = TimeoutSettings(*[row.timeout or KINDS[row.kind].seconds] * 4)
         upstream = UpstreamSettings(f"evaluator {row.name}", "openai", row.url, row.credential, seconds)
-        return _upstream(upstream, row.url or "", log, trust)
+        return make(upstream, row.url or "")
 
     return build_panel(settings, evaluators, upstreams, own, log.error)
 
@@ -216,53 +214,15 @@ def _health(
     return look
 
 
-def _embedded(upstream: UpstreamSettings, engine: EngineOptions, log: Log, trust: Trust) -> HttpUpstream:
+def _scripted(upstream: UpstreamSettings) -> ScriptedUpstream:
+    if upstream.speaks is None:
+        return ScriptedUpstream()
+    return ScriptedUpstream(speaks=upstream.speaks)
+
+
+def _embedded(upstream: UpstreamSettings, engine: EngineOptions, make: MakeUpstream) -> HttpUpstream:
     url = f"http+unix://{quote(engine.socket, safe='')}/v1"
-    return _upstream(replace(upstream, credential=Secret(engine.key)), url, log, trust)
-
-
-def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> HttpUpstream:
-    origin, prefix = parse_url(url)
-    row = CATALOG[upstream.protocol].at_host(origin.host)
-    if upstream.offers is not None:
-        row = replace(row, offers=frozenset(upstream.offers))
-    proxy = proxy_for(origin, os.environ) if upstream.proxy else None
-    is_tls = origin.tls or (proxy is not None and proxy.tls)
-    timeout = upstream.timeout
-    pool = Pool(
-        origin,
-        Timeouts(timeout.connect, timeout.first_byte, timeout.idle, timeout.total),
-        ssl_context=trust(upstream.ca if origin.tls else None) if is_tls else None,
-        proxy=proxy,
-        max_idle=upstream.max_idle,
-        concurrency=_concurrency(upstream),
-        log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
-    )
-    secrets: tuple[str, ...] = ()
-    headers = (
-        b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
-    )
-    if upstream.credential is not None:
-        secrets = (upstream.credential.reveal(),)
-        headers += row.auth.value + secrets[0].encode() + b"\r\n"
-    return HttpUpstream(
-        upstream.name,
-        row,
-        frozenset(upstream.lacks) if upstream.lacks is not None else row.lacks,
-        pool,
-        prefix.rstrip(b"/") + row.path.encode(),
-        headers,
-        think=upstream.think,
-        forward=tuple(name.encode() for name in upstream.forward_headers),
-        secrets=secrets,
-        log=log.error,
-    )
-
-
-def _concurrency(upstream: UpstreamSettings) -> Concurrency | None:
-    if upstream.max_concurrent is None:
-        return None
-    return Concurrency(upstream.max_concurrent, upstream.queue, upstream.queue_timeout)
+    return make(replace(upstream, credential=Secret(engine.key)), url)
 
 
 def _routes(settings: Settings) -> list[Route]:
@@ -316,7 +276,8 @@ def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUp
     embedded = frozenset(row.name for row in settings.upstreams if row.protocol == "embedded")
     asked = [row.name for row in settings.upstreams if row.list_models and row.name not in embedded]
     sources = {name: upstreams[name].models for name in asked}
-    table, vendors = model_table(settings), {row.name: row.protocol for row in settings.upstreams}
+    table = model_table(settings)
+    vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
 
     def sizes(upstream: str, model: str, told: Sizes) -> Sizes:
         if upstream in embedded:

@@ -15,6 +15,7 @@ from antiphon.chat.stamp import Document
 _JOINED: Final = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _BESIDE: Final = "message beside"  # a key that no chunk has
 _IN_PIECES: Final = frozenset({"audio", "content_parts"})
+_GATHERED: Final = frozenset({"thinking_blocks", "annotations", "images"})  # lists of which each delta has new entries
 _CALLED: Final = {"function": "arguments", "custom": "input"}
 
 
@@ -78,6 +79,8 @@ def _fold_delta(message: Document, delta: Document) -> None:
             _fold_called(message.setdefault("function_call", {}), value, "arguments")
         elif key == "content_parts" and isinstance(value, list):
             _fold_parts(_kept(message, key, []), value)
+        elif key in _GATHERED and isinstance(value, list):
+            message[key] = [*_kept(message, key, []), *value]
         elif key == "audio" and isinstance(value, dict):
             _fold_audio(_kept(message, key, {}), value)
         elif key not in message or (value is not None and key not in _IN_PIECES):

@@ -20,7 +20,7 @@ SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " ")
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
-THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
+THOUGHTS = ("reasoning_details", "thinking", "thoughts", "thinking_blocks", "content_parts")
 # Values under these keys are no text: `"type": "reasoning.text"`, a signature, reasoning that is encrypted.
 LABELS = frozenset(
     {
@@ -47,6 +47,7 @@ SELF_DESCRIPTIONS = ("name", "title", "description")
 SCHEMA_VALUES = ("enum", "default", "const", "examples")
 # Fields of a request that are no part of chat, and that an upstream may read all the same.
 BESIDE_MESSAGES = ("prompt", "suffix", "input", "instructions", "system")
+VENDOR_TEXTS = ("documents", "promptVariables")  # what Cohere's and Bedrock's models read besides messages
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -58,6 +59,9 @@ def prompt_texts(document: Document) -> list[str]:
     texts = ["\n".join(message_words(message)) for message in messages]
     prediction = document.get("prediction")
     said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
+    for key in VENDOR_TEXTS:
+        if key in document:
+            said = "\n".join((said, *_all_strings(document[key])))
     found = newest_first(texts, [message["role"] for message in messages])
     beside = [each for key in BESIDE_MESSAGES if key in document for each in loose_texts(document[key])]
     return [*beside, said, *found] if said.strip() else [*beside, *found]
@@ -232,6 +236,16 @@ def _strings(value: Any, name: str, depth: int = 0, labels: frozenset[str] = LAB
         for position, inner in enumerate(value):
             place = inner.get("index", position) if isinstance(inner, dict) else position
             yield from _strings(inner, f"{name}[{place}]", depth + 1, labels)
+
+
+def _all_strings(value: Any, depth: int = 0) -> Iterator[str]:
+    """Whatever the keys are called."""
+    if type(value) is str:
+        if value and not _is_media(value):
+            yield value
+    elif depth < DEEPEST and isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _all_strings(inner, depth + 1)
 
 
 def _is_media(words: str) -> bool:

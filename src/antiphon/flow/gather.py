@@ -50,20 +50,30 @@ class Gather:
         if self.over:
             return
         try:
-            fold = self._folds.get(source) or self._folds.setdefault(source, self._fold())
-            over = fold.take(payloads)
+            over = self._fold_of(source).take(payloads)
         except UpstreamError as error:
             self.fail(error, source)
             return
         if over:
             self.calls[source].linger()
-            self._take(fold.document(), source)
+            self._take(self._fold_of(source).document(), source)
+
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        if self.over:
+            return
+        try:
+            self._fold_of(source).feed(documents, size)
+        except UpstreamError as error:
+            self.fail(error, source)
+
+    def _fold_of(self, source: int) -> Fold:
+        return self._folds.get(source) or self._folds.setdefault(source, self._fold())
 
     def end(self, rest: list[bytes], source: int) -> None:
         if self.over:
             return
         try:
-            fold = self._folds.get(source) or self._fold()
+            fold = self._fold_of(source)
             fold.end(rest)
         except UpstreamError as error:
             self.fail(error, source)
@@ -79,6 +89,10 @@ class Gather:
             self.fail(error, source)
             return
         self._take(document, source)
+
+    def answered(self, document: Document, source: int) -> None:
+        if not self.over:
+            self._take(document, source)
 
     def _take(self, document: Document, source: int) -> None:
         self._documents[source] = document
@@ -138,11 +152,20 @@ class Fold:
             if is_done(payload):
                 self._chunks += self._machine.done()
                 return True
-            self._room -= len(payload)
-            if self._room < 0:
-                raise UpstreamError("The upstream's answer is too large.", code="upstream_malformed")
+            self._grow(len(payload))
             self._chunks += self._machine.feed(decode(payload, last=last))
         return False
+
+    def feed(self, documents: list[Document], size: int) -> None:
+        """Chunks that were read already, in so many bytes."""
+        self._grow(size)
+        for document in documents:
+            self._chunks += self._machine.feed(document)
+
+    def _grow(self, size: int) -> None:
+        self._room -= size
+        if self._room < 0:
+            raise UpstreamError("The upstream's answer is too large.", code="upstream_malformed")
 
     def end(self, rest: list[bytes]) -> None:
         try:

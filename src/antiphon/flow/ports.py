@@ -60,6 +60,12 @@ class Receiver(Protocol):
     def whole(self, body: bytes, source: int) -> None:
         """A whole answer: JSON in the OpenAI shape."""
 
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        """Streamed chunks that were read already: of a foreign protocol. `size`: bytes that they came in."""
+
+    def answered(self, document: Document, source: int) -> None:
+        """A whole answer that was read already. Raises UpstreamError: it is none."""
+
     def fail(self, error: UpstreamError, source: int) -> None:
         """The attempt failed; nothing follows."""
 
@@ -91,6 +97,14 @@ class Change:
     reason: str
 
 
+class Prepared(NamedTuple):
+    """A request as an upstream takes it."""
+
+    document: Document
+    changes: tuple[Change, ...] = ()  # what had to change
+    address: Any = None  # what the upstream's own `open` needs to know beside the body
+
+
 class PlainRules(Protocol):
     """How plain requests (`chat.plain_request`) are sent to one upstream."""
 
@@ -120,8 +134,8 @@ class Upstream(Protocol):
     def at(self, endpoint: str) -> Upstream | None:
         """The same at another endpoint than chat's, named by the last word of its path; None: it does not offer it."""
 
-    def prepare(self, document: Document, model: str, *, strict: bool) -> tuple[Document, tuple[Change, ...]]:
-        """The request as this upstream takes it, and what had to change."""
+    def prepare(self, document: Document, model: str, *, strict: bool, key: str | None = None) -> Prepared:
+        """The request as this upstream takes it. `key`: whose request it is. Raises RequestError: it cannot take it."""
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
         """The error without our credential, wherever the upstream said it."""
@@ -134,8 +148,10 @@ class Upstream(Protocol):
         stream: bool,
         receiver: Receiver,
         source: int,
+        address: Any = None,
     ) -> Call:
-        """Sends a prepared request, whole or in pieces. `headers` are the client's; some travel on [client-headers]."""
+        """Sends a prepared request, whole or in pieces. `headers` are the client's; some travel on [client-headers].
+        `address`: that of the prepared request."""
 
     def offers(self, endpoint: str) -> bool:
         """Does it have this endpoint?"""

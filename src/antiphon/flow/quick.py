@@ -19,7 +19,7 @@ from antiphon.flow.fast_path import FastTarget, fast_answer
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import annotations_for, find_policy, note_answer
-from antiphon.flow.ports import Call, Upstream
+from antiphon.flow.ports import Call, Document, Upstream
 from antiphon.flow.stream import Stream
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, Attempt
 from antiphon.safety.annotation import merged_prompts
@@ -170,6 +170,12 @@ class QuickTurn(msgspec.Struct):
 
     def events(self, payloads: list[bytes], source: int) -> None:
         self._leave().events(payloads, 0)
+
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        self._leave().chunks(documents, 0, size)
+
+    def answered(self, document: Document, source: int) -> None:
+        self._leave().answered(document, 0)
 
     def end(self, rest: list[bytes], source: int) -> None:
         self._leave().end(rest, 0)

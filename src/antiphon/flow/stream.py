@@ -149,9 +149,7 @@ class Stream:
                 else:
                     self._take(payload, source, out)
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            return self._fail_after(out, error, source)
         if out:
             self._write(out[0] if len(out) == 1 else b"".join(out))
             if not self._is_direct:
@@ -171,6 +169,21 @@ class Stream:
         passing = gate.take_text(last.choice, last.key, self.machine.texts[-1], written, self._loop.time())
         if passing is not None:
             self._put(passing, out)
+
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        """Once per read of the socket of an upstream that speaks a foreign protocol."""
+        if self.finished.done():
+            return
+        self._splice.forget()
+        out: list[bytes] = []
+        try:
+            for document in documents:
+                self._pass(self.machine.feed(document, source), out, size // len(documents))
+        except UpstreamError as error:
+            return self._fail_after(out, error, source)
+        self._send(out)
+        if self._gate is not None:
+            self._serve(self._gate)
 
     def _take(self, payload: bytes, source: int, out: list[bytes], *, last: bool = False) -> None:
         """The whole way of one event."""
@@ -227,9 +240,7 @@ class Stream:
                     self._take(payload, source, out, last=True)
         except UpstreamError as error:
             if error.code != TRUNCATED:
-                self._send(out)
-                self.fail(error, source)
-                return
+                return self._fail_after(out, error, source)
             # Cut inside an event: the machine knows whether anything was still to come.
         self._send(out)
         self._close(self.machine.end, source)
@@ -237,12 +248,17 @@ class Stream:
     def whole(self, body: bytes, source: int) -> None:
         """An upstream that answers JSON though it was asked to stream."""
         try:
-            documents = self.machine.replay(decode(body))
+            self.answered(decode(body), source)
         except UpstreamError as error:
             self.fail(error, source)
-            return
-        self.events([encode(document) for document in documents], source)
+
+    def answered(self, document: Document, source: int) -> None:
+        self.chunks(self.machine.replay(document), source, 0)
         self.done(source)
+
+    def _fail_after(self, out: list[bytes], error: UpstreamError, source: int) -> None:
+        self._send(out)
+        self.fail(error, source)
 
     def fail(self, error: UpstreamError, source: int) -> None:
         if self.finished.done():
@@ -257,9 +273,7 @@ class Stream:
         try:
             self._pass(close(source), out)
         except UpstreamError as error:
-            self._send(out)
-            self.fail(error, source)
-            return
+            return self._fail_after(out, error, source)
         self._send(out)
         if self.machine.finished:
             self._conclude(None)

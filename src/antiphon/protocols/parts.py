@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.chat.event import scrub
+
 Document = dict[str, Any]
 DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w.+-]+=[\w.+-]+)*)(;base64)?,(.*)", re.DOTALL)
 
@@ -34,6 +36,14 @@ def parts_of(content: object) -> Iterator[Document]:
 def text_of(content: object) -> str:
     """All text of a content, joined."""
     return "".join(str(part.get("text", "")) for part in parts_of(content) if part.get("type") == "text")
+
+
+def write_json(value: object) -> str:
+    """A character that was cut is replaced."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(scrub(value)).decode()
 
 
 def read_arguments(arguments: object) -> Document | None:

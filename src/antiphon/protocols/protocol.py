@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change
 from antiphon.protocols.facts import ModelFacts
 
 Document = dict[str, Any]
+Headers = Mapping[bytes, bytes]  # of an answer; names in small letters
+NO_HEADERS: Final[Headers] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class Memory(Protocol):
 
 
 class ForeignProtocol(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def encode(
         self, document: Document, model: str, facts: ModelFacts, memory: Memory | None, *, strict: bool
@@ -45,7 +50,7 @@ class ForeignProtocol(Protocol):
     def open_stream(self, model: str) -> StreamDecoder:
         """A reader for one streamed answer."""
 
-    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+    def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         """An answer with an error's status, by the vendor's own taxonomy."""
 
 
@@ -58,6 +63,9 @@ class StreamDecoder(Protocol):
         """Raises UpstreamError: an error in the stream, or bytes that are not of this protocol. Chunks that came before
         the error in the same piece are in `pending`."""
 
+    def add_text(self, text: str) -> None:
+        """Text of the part under way that was passed on without being fed. Only after a chunk with text alone."""
+
     @property
     def pending(self) -> list[Document]:
         """Chunks that were read before `feed` raised."""
@@ -66,3 +74,7 @@ class StreamDecoder(Protocol):
     def is_whole(self) -> bool:
         """The answer has come to its own end (`message_stop`, a `finishReason`, `messageStop`). Where the bytes end
         before that, it was cut."""
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing can follow, not even counts: nobody need wait for the end of the bytes."""

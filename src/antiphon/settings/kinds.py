@@ -33,6 +33,8 @@ TYPES: tuple[tuple[type, str], ...] = (
     (date, "a date"),
     (time, "a time"),
 )
+LONGEST_PLACE = 100
+PLACE = re.compile(rf"(?=.{{1,{LONGEST_PLACE}}}\Z)[A-Za-z0-9](?:[A-Za-z0-9.:-]*[A-Za-z0-9])?")
 PARAMETER = re.compile(r"[a-z][a-z0-9_.]*")
 
 
@@ -192,7 +194,7 @@ def _read_secret(value: object, site: Site) -> Secret:
 
 def _read_store(value: object, site: Site) -> Secret:
     """A store's URL. It may hold a password, so it may also be kept elsewhere, as a secret is; no message quotes it."""
-    url = _read_place(value, site).reveal()
+    url = _read_url(value, site).reveal()
     try:
         check_url(url)
     except ValueError as error:
@@ -200,7 +202,7 @@ def _read_store(value: object, site: Site) -> Secret:
     return Secret(SQLITE + resolve(sqlite_path(url), site.environ, site.folder) if url.startswith(SQLITE) else url)
 
 
-def _read_place(value: object, site: Site) -> Secret:
+def _read_url(value: object, site: Site) -> Secret:
     if isinstance(value, Secret):
         return value
     text = need_text(value, "a URL, env:NAME or file:PATH")
@@ -212,10 +214,16 @@ def _read_protocol(value: object, site: Site) -> str:
     text = need_text(value)
     if text in site.protocols:
         return text
-    if text in ("anthropic", "gemini"):
-        raise Wrong(f"is {quoted(text)}, which is not supported by this version yet")
     known = sorted(site.protocols)
     raise Wrong(f"must be one of {', '.join(known)}, not {quoted(text)}{suggest(text, known)}")
+
+
+def _read_place(value: object, site: Site) -> str:
+    """It becomes part of a URL."""
+    text = need_text(value)
+    if not PLACE.fullmatch(text):
+        raise Wrong(f"must be letters, digits, '-', '.' and ':', at most {LONGEST_PLACE}, not {quoted(text)}")
+    return text
 
 
 def whole(least: int, most: int | None = None) -> Kind:
@@ -274,5 +282,6 @@ PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)
-COUNTERS = Kind(_read_place, Form.SECRET)
+COUNTERS = Kind(_read_url, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)
+PLACE_NAME = Kind(_read_place)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.settings import embedded, environment, evaluators, models, relations
+from antiphon.settings import embedded, environment, evaluators, models, relations, upstreams
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
 from antiphon.settings.model import Settings
@@ -33,6 +33,7 @@ def load(
     document = _decode(text, path)
     places = Places(path, text)
     faults = Faults(document, places)
+    upstreams.fill(document)
     embedded.fill(document, _foresee(document, environ))
     environment.overlay(document, environ, places, faults)
     if listen is not None:
@@ -42,13 +43,16 @@ def load(
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
     embedded.complete(document, site.cores)
     evaluators.complete(document)
+    upstreams.complete(document)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
+    upstreams.check(document, faults)
     models.check(document, faults, places)
     evaluators.check(document, faults, places)
     evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):
         relations.check_keys(settings, faults)
+        upstreams.check_accounts(settings, faults)
         relations.check_proxies(settings, environ, faults)
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):

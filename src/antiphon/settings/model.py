@@ -109,6 +109,26 @@ class UpstreamSettings:
     queue_timeout: float = 10.0
     proxy: bool = True
     list_models: bool = True
+    auth: str | None = None  # how the credential is sent; None: as the catalog row says
+    speaks: str | None = None  # of the scripted upstream; None: as OpenAI does
+    region: str | None = None  # these are part of some vendors' URLs
+    project: str | None = None
+    resource: str | None = None
+    api_version: str | None = None
+    access_key_id: Secret | None = None  # AWS: requests are signed
+    secret_access_key: Secret | None = None
+    session_token: Secret | None = None
+    profile: str | None = None  # AWS: credentials that expire
+    service_account: str | None = None  # Google: its file
+    tenant_id: str | None = None  # Microsoft Entra
+    client_id: str | None = None
+    client_secret: Secret | None = None
+    token_url: str | None = None  # where tokens are fetched, if not at the vendor's usual place
+
+    @property
+    def expires(self) -> bool:
+        """Its credential has to be fetched again and again."""
+        return not (self.profile is None and self.service_account is None and self.client_secret is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from antiphon.settings.walk import Document, Faults, Places, rows
 def check(document: Document, faults: Faults, places: Places) -> None:
     for table, label in (("upstream", "name"), ("route", "model"), ("key", "name")):
         _unique(document, table, label, faults, places)
-    _urls(document, faults)
     _queues(document, faults)
     _targets(document, faults)
     _locks(document, faults)
@@ -72,13 +71,6 @@ def _unique(document: Document, table: str, label: str, faults: Faults, places: 
             before = places.find((table, first[name], label))[1]
             faults.add((table, position, label), f"'{label}' is taken; the first one is at {before}")
         first.setdefault(name, position)
-
-
-def _urls(document: Document, faults: Faults) -> None:
-    """Two upstreams live inside the gateway; every other one is somewhere."""
-    for position, row in rows(document, "upstream"):
-        if "url" not in row and row.get("protocol") not in ("scripted", "embedded"):
-            faults.miss(("upstream", position, "url"))
 
 
 def _queues(document: Document, faults: Faults) -> None:

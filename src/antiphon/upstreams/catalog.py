@@ -1,4 +1,4 @@
-"""Vendors as rows. A vendor that speaks the OpenAI protocol differs from OpenAI only in data: how it wants its
+"""Vendors as rows. A vendor differs from another only in data: where it is, which protocol it speaks, how it wants its
 credential, which parameters it lacks, which it knows by another name. An `if vendor == …` elsewhere is a missing
 column here.
 
@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
+from typing import Final
+
+OPENAI: Final = "openai"
 
 
 class Auth(Enum):
-    """How a credential is sent."""
+    """How a credential is sent. The settings spell the names in small letters and with hyphens."""
 
     BEARER = b"authorization: Bearer "
     KEY = b"authorization: Key "  # Maritaca
     X_API_KEY = b"x-api-key: "  # Skytells
     API_KEY = b"api-key: "  # Azure
+    X_GOOG_API_KEY = b"x-goog-api-key: "  # Gemini
 
 
 TEXT = frozenset({"completions", "embeddings"})
@@ -35,9 +39,16 @@ EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK | MODERATIONS
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    protocol: str
+    protocol: str  # its name in the settings
+    url: str | None = None  # where it is, unless the settings say so; {region} and the like are those of the settings
+    speaks: str = OPENAI  # which protocol: a row of `foreign_protocols`
+    vendor: str | None = None  # its name in the table of models, where that is another
     auth: Auth = Auth.BEARER
-    path: str = "/chat/completions"
+    signs: str | None = None  # the service that AWS Signature 4 names, where requests may be signed
+    tokens: str | None = None  # whose tokens it takes, fetched for the operator: "google" or "entra"
+    path: str = "/chat/completions"  # a {model} in it is the target's; of foreign protocols the prefix alone
+    models: str | None = "/models"  # where its list of models is; None: there is none
+    models_headers: bytes = b""  # ready-made lines that asking for it needs
     lacks: frozenset[str] = frozenset()  # parameters it cannot take; `n` is fanned out, others are dropped and named
     takes: frozenset[str] | None = None  # all it reads, where that is known: the rest is dropped and named
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -49,6 +60,14 @@ class Row:
     stop_list: bool = False  # `stop` must be an array
     reasoning_history: bool = True  # takes `reasoning_content` in assistant messages (E9)
     offers: frozenset[str] = TEXT  # endpoints beside chat's
+
+    @property
+    def is_foreign(self) -> bool:
+        return self.speaks != OPENAI
+
+    @property
+    def table_vendor(self) -> str:
+        return self.vendor or self.protocol
 
     def at_host(self, host: str) -> Row:
         """The row for an upstream at this host."""
@@ -71,13 +90,98 @@ ENGINE = frozenset(
     }
 )
 
-ROWS = (
+NOTHING: frozenset[str] = frozenset()
+NO_N = frozenset({"n"})
+NO_N_NO_BIAS = frozenset({"n", "logit_bias"})
+COHERE_MODELS = "/v1/models?page_size=1000&endpoint=chat"
+AWS_NAME = "bedrock"  # in signatures
+# Hosts that serve several vendors' models: {api_host} is the region's.
+AWS = "https://bedrock-runtime.{region}.amazonaws.com"
+MANTLE = "https://bedrock-mantle.{region}.api.aws"
+VERTEX = "https://{api_host}/v1/projects/{project}/locations/{region}"
+
+# Vendors that speak a protocol of their own (docs/upstreams.md).
+FOREIGN_ROWS = (
+    Row(
+        "anthropic",
+        "https://api.anthropic.com",
+        "anthropic",
+        auth=Auth.X_API_KEY,
+        path="",
+        models="/v1/models?limit=1000",
+        models_headers=b"anthropic-version: 2023-06-01\r\n",
+        offers=NOTHING,
+    ),
+    Row(
+        "anthropic-vertex",
+        VERTEX,
+        "anthropic-vertex",
+        "vertex",
+        tokens="google",
+        path="",
+        models=None,
+        offers=NOTHING,
+    ),
+    Row("anthropic-bedrock", AWS, "anthropic-bedrock", "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
+    Row(
+        "anthropic-mantle",
+        MANTLE + "/anthropic",
+        "anthropic",
+        "bedrock",
+        signs="bedrock-mantle",
+        path="",
+        models=None,
+        offers=NOTHING,
+    ),
+    Row(
+        "anthropic-azure",
+        "https://{resource}.services.ai.azure.com/anthropic",
+        "anthropic",
+        "azure",
+        auth=Auth.API_KEY,
+        tokens="entra",
+        path="",
+        models=None,
+        offers=NOTHING,
+    ),
+    Row(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        "gemini",
+        auth=Auth.X_GOOG_API_KEY,
+        path="",
+        models="/models?pageSize=1000",
+        offers=NOTHING,
+    ),
+    Row(
+        "vertex",
+        VERTEX.replace("/v1/", "/v1beta1/") + "/publishers/google",
+        "gemini-vertex",
+        tokens="google",
+        path="",
+        models=None,
+        offers=NOTHING,
+    ),
+    Row("bedrock", AWS, "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
+    Row(
+        "cohere",
+        "https://api.cohere.com",
+        "cohere",
+        path="",
+        models=COHERE_MODELS,
+        offers=NOTHING,
+    ),
+)
+
+# Vendors that speak the OpenAI protocol. A local server whose usual port is ours has no URL here.
+OPENAI_ROWS = (
     # Also any server that speaks its protocol: what it does not have, it says itself.
-    Row("openai", hides_sizes=("openai.com",), offers=EVERYTHING),
-    Row("crazyrouter", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
-    Row("skytells", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
+    Row("openai", "https://api.openai.com/v1", hides_sizes=("openai.com",), offers=EVERYTHING),
+    Row("crazyrouter", "https://crazyrouter.com/v1", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
+    Row("skytells", "https://api.skytells.ai/v1", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
     Row(
         "maritaca",
+        "https://chat.maritaca.ai/api",
         auth=Auth.KEY,
         renames=MAX_TOKENS,
         text_only=True,
@@ -85,31 +189,100 @@ ROWS = (
         reasoning_history=False,
         offers=FILES,
     ),
-    Row("scripted", offers=frozenset()),
+    Row("scripted", offers=NOTHING),
     Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
-    # Its /openai/v1 endpoint; deployment URLs are not built yet.
-    Row("azure", auth=Auth.API_KEY, hides_sizes=("azure.com",), offers=EVERYTHING - RERANK - MODERATIONS),
+    Row(
+        "azure",
+        "https://{resource}.openai.azure.com/openai/v1",
+        auth=Auth.API_KEY,
+        tokens="entra",
+        hides_sizes=("azure.com",),
+        offers=EVERYTHING - RERANK - MODERATIONS,
+    ),
+    # Deployment URLs, each version of which is named in every request.
+    Row(
+        "azure-deployments",
+        "https://{resource}.openai.azure.com/openai",
+        vendor="azure",
+        auth=Auth.API_KEY,
+        tokens="entra",
+        path="/deployments/{model}/chat/completions?api-version={api_version}",
+        models=None,
+        offers=NOTHING,
+    ),
+    Row("bedrock-mantle", MANTLE + "/v1", vendor="bedrock", signs=AWS_NAME, offers=NOTHING),
+    Row("cerebras", "https://api.cerebras.ai/v1", lacks=NO_N_NO_BIAS, offers=NOTHING),
+    Row(
+        "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", renames=MAX_TOKENS, offers=NO_COMPLETIONS
+    ),
     # Its completions are at another base, https://api.deepseek.com/beta.
-    Row("deepseek", renames=MAX_TOKENS, reasoning_history=False, lacks=frozenset({"n"}), offers=NO_EMBEDDINGS),
+    Row(
+        "deepseek",
+        "https://api.deepseek.com/v1",
+        renames=MAX_TOKENS,
+        reasoning_history=False,
+        lacks=NO_N,
+        offers=NO_EMBEDDINGS,
+    ),
+    Row("fireworks", "https://api.fireworks.ai/inference/v1", renames=MAX_TOKENS),
+    Row("github", "https://models.github.ai/inference", models=None, offers=NO_COMPLETIONS),
     Row(
         "groq",
+        "https://api.groq.com/openai/v1",
         lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}),
         offers=NO_COMPLETIONS | AUDIO | FILES,
     ),
-    Row("llamacpp", lacks=frozenset({"n"}), offers=TEXT | RERANK | LISTENING),
+    Row("huggingface", "https://router.huggingface.co/v1", renames=MAX_TOKENS, offers=NOTHING),
+    Row("llamacpp", lacks=NO_N, offers=TEXT | RERANK | LISTENING),
+    Row("lmstudio", "http://127.0.0.1:1234/v1", renames=MAX_TOKENS, lacks=NO_N),
+    Row("minimax", "https://api.minimax.io/v1", lacks=NO_N_NO_BIAS, models=None, offers=NOTHING),
     Row(
         "mistral",
+        "https://api.mistral.ai/v1",
         renames=MAX_TOKENS,
         reports_usage=False,
         lacks=frozenset({"logit_bias", "logprobs", "top_logprobs"}),
         # Its /fim/completions is another thing, and so are its batches.
         offers=NO_COMPLETIONS | MODERATIONS | {"audio/speech", "audio/transcriptions", "files"},
     ),
-    Row("ollama", renames=MAX_TOKENS, lacks=frozenset({"n", "logit_bias"}), offers=TEXT | IMAGES),
-    Row("openrouter", offers=TEXT | RERANK),
-    Row("sglang", offers=TEXT | RERANK | IMAGES | LISTENING),
-    Row("together", offers=EVERYTHING - MODERATIONS),
-    Row("vllm", offers=TEXT | RERANK | IMAGES | AUDIO),
+    Row("moonshot", "https://api.moonshot.ai/v1", renames=MAX_TOKENS, offers=NOTHING),
+    Row("nvidia", "https://integrate.api.nvidia.com/v1", renames=MAX_TOKENS),
+    Row("ollama", "http://127.0.0.1:11434/v1", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=TEXT | IMAGES),
+    Row("openrouter", "https://openrouter.ai/api/v1", offers=TEXT | RERANK),
+    Row(
+        "perplexity",
+        "https://api.perplexity.ai",
+        renames=MAX_TOKENS,
+        lacks=NO_N,
+        models=None,
+        offers=NOTHING,
+    ),
+    Row("sglang", "http://127.0.0.1:30000/v1", offers=TEXT | RERANK | IMAGES | LISTENING),
+    Row("tgi", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=NO_EMBEDDINGS),
+    Row("together", "https://api.together.xyz/v1", offers=EVERYTHING - MODERATIONS),
+    Row("vllm", "http://127.0.0.1:8000/v1", offers=TEXT | RERANK | IMAGES | AUDIO),
+    Row("xai", "https://api.x.ai/v1", lacks=frozenset({"logit_bias"}), offers=NO_EMBEDDINGS),
+    Row(
+        "zhipu",
+        "https://api.z.ai/api/paas/v4",
+        renames=MAX_TOKENS,
+        lacks=NO_N_NO_BIAS,
+        offers=NO_COMPLETIONS,
+    ),
 )
+ROWS = (*OPENAI_ROWS, *FOREIGN_ROWS)
 
 CATALOG: Mapping[str, Row] = MappingProxyType({row.protocol: row for row in ROWS})
+
+
+def base_url(row: Row, *, region: str = "", **places: str) -> str:
+    """The vendor's own URL at these places."""
+    return (row.url or "").format(region=region, api_host=_vertex_host(region), **places)
+
+
+def _vertex_host(region: str) -> str:
+    if region == "global":
+        return "aiplatform.googleapis.com"
+    if region in ("us", "eu"):
+        return f"aiplatform.{region}.rep.googleapis.com"
+    return f"{region}-aiplatform.googleapis.com"

@@ -11,22 +11,24 @@ import re
 import time
 import traceback
 from codecs import BOM_UTF8
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
+from urllib.parse import quote
 
 import msgspec
 
 from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Document, Receiver, Relayed, RelayReceiver
+from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
 from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall
 from antiphon.upstreams.catalog import Row
 from antiphon.upstreams.models import ask_models
-from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
+from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
 from antiphon.upstreams.relay import RelayAnswer, asked_lines, target, without_asked
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
@@ -37,43 +39,64 @@ LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
 CONFORMED = frozenset({"completions", "embeddings"})  # those whose answers are read; others are relayed
+MODEL = b"{model}"
 Log = Callable[[str], None]
+Sign = Callable[[bytes, bytes], bytes]  # (path, body) -> ready-made lines
+
+
+class Address(NamedTuple):
+    """Where a request goes, where that is not the same for all."""
+
+    path: bytes
+    headers: bytes = b""  # ready-made lines, besides those of every request
+    model: str = ""
+    key: str | None = None  # whose request it is
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where an upstream is and how it is reached, whatever it speaks."""
+
+    name: str
+    row: Row
+    lacks: frozenset[str]
+    pool: Pool
+    path: bytes  # of chat requests; a {model} in it is the target's
+    headers: bytes  # ready-made lines
+    think: bool
+    forward: tuple[bytes, ...]
+    secrets: tuple[str, ...]
+    fresh_secrets: Callable[[], Iterable[str]]  # those that change
+    log: Log
+    models_path: bytes | None
+    sign: Sign | None = None  # where each request is signed
 
 
 class HttpUpstream:
     """An upstream of the catalog at one URL."""
 
-    def __init__(
-        self,
-        name: str,
-        row: Row,
-        lacks: frozenset[str],
-        pool: Pool,
-        path: bytes,
-        headers: bytes,
-        *,
-        think: bool,
-        forward: tuple[bytes, ...],
-        secrets: tuple[str, ...],
-        log: Log,
-    ) -> None:
-        self.name = name
-        self.think = think
+    def __init__(self, access: Access) -> None:
+        row, lacks, path = access.row, access.lacks, access.path
+        self.name = access.name
+        self.think = access.think
         self.lacks_n = "n" in lacks
-        self.plain: PlainRules | None = plain_rules(row, lacks)
+        self._has_address = access.sign is not None or MODEL in path
+        self.plain: PlainRules | None = None if self._has_address else plain_rules(row, lacks)
         self._row = row
         self._lacks = lacks
-        self._pool = pool
+        self._pool = access.pool
         self._path = path
-        self._headers = headers
-        self._secrets = secrets  # kept out of what an upstream says, whatever they look like
-        self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + forward))
-        self._log = log
+        self._headers = access.headers
+        self._secrets = access.secrets  # kept out of what an upstream says, whatever they look like
+        self._fresh_secrets = access.fresh_secrets
+        self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + access.forward))
+        self._log = access.log
+        self._sign = access.sign
         self._prepare: Callable[..., Prepared] = prepare
+        self._models_path = access.models_path
+        self._beside: dict[str, HttpUpstream] = {}
         prefix = path.removesuffix(row.path.encode())
         self._prefix = prefix
-        self._models_path = prefix + b"/models"
-        self._beside: dict[str, HttpUpstream] = {}
         self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers & CONFORMED}
 
     def at(self, endpoint: str) -> HttpUpstream | None:
@@ -86,8 +109,11 @@ class HttpUpstream:
         there._prepare = partial(pass_through, streams=endpoint in STREAMING)
         return there
 
-    def prepare(self, document: Document, model: str, *, strict: bool) -> Prepared:
-        return self._prepare(document, model, self._row, self._lacks, strict=strict)
+    def prepare(self, document: Document, model: str, *, strict: bool, key: str | None = None) -> Prepared:
+        prepared = self._prepare(document, model, self._row, self._lacks, strict=strict)
+        if self._has_address:
+            return prepared._replace(address=Address(self._path.replace(MODEL, segment(model)), model=model, key=key))
+        return prepared
 
     def open(
         self,
@@ -97,13 +123,26 @@ class HttpUpstream:
         stream: bool,
         receiver: Receiver,
         source: int,
+        address: Address | None = None,
     ) -> Call:
-        answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
-        lines = self._headers
+        lines, path = self._headers, self._path
+        if address is None:
+            answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
+        else:
+            answer = self._answer(address, stream, receiver, source)
+            path = address.path
+            lines += address.headers
+            if self._sign is not None:
+                assert isinstance(body, bytes)  # only bodies of plain upstreams come in pieces
+                lines += self._sign(path, body)
         for name in self._forward:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], source)
-        return self._pool.send(b"POST", self._path, lines, body, answer)
+        return self._pool.send(b"POST", path, lines, body, answer)
+
+    def _answer(self, address: Address, stream: bool, receiver: Receiver, source: int) -> Answer:
+        """Who reads the answer to an addressed request."""
+        return Answer(self.name, stream, receiver, source, self._secrets, self._log)
 
     def offers(self, endpoint: str) -> bool:
         return endpoint in self._row.offers
@@ -122,14 +161,18 @@ class HttpUpstream:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], 0)
         path = target(self._prefix, asked)
+        if self._sign is not None:
+            lines += self._sign(path, body if isinstance(body, bytes) else b"")
         return self._pool.relay(asked.method, path, lines, body, RelayAnswer(receiver, errors), length)
 
     async def models(self) -> list[Document]:
         """What it says it has. Raises UnknownModels."""
-        return await ask_models(self._pool, self._models_path, self._headers)
+        if self._models_path is None:
+            return []
+        return await ask_models(self._pool, self._models_path, self._headers + self._row.models_headers)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
-        for secret in self._secrets:
+        for secret in (*self._secrets, *self._fresh_secrets()):
             error.message = error.message.replace(secret, "[redacted]")
         return error
 
@@ -141,6 +184,11 @@ class HttpUpstream:
         if source and name == b"idempotency-key":
             value += b"-%d" % source
         return b"%b: %b\r\n" % (name, value)
+
+
+def segment(model: str) -> bytes:
+    """A model's name as one segment of a path."""
+    return quote(model, safe="").encode()
 
 
 def connection_options(headers: Mapping[bytes, bytes]) -> set[bytes]:
@@ -184,7 +232,7 @@ class Answer:
         if status in ANSWERED and (kind.startswith(b"text/event-stream") or (self._stream and b"json" not in kind)):
             self._decoder = sse.Decoder()
         elif status in (429, 503):
-            self._retry_after = _retry_after(headers)
+            self._retry_after = read_retry_after(headers)
 
     def on_data(self, data: bytes) -> None:
         decoder = self._decoder
@@ -223,6 +271,14 @@ class Answer:
         place = f"{type(error).__name__} in {where.name}, line {where.lineno}"
         self._fail(UpstreamError("The gateway could not read the upstream's answer."), f"our own fault, {place}")
 
+    @property
+    def _is_stream(self) -> bool:
+        return self._decoder is not None
+
+    def _end_stream(self) -> None:
+        assert self._decoder is not None
+        self._receiver.end(self._decoder.close(), self._source)
+
     def on_fail(self, error: ClientError) -> None:
         try:
             self._take_failure(error)
@@ -230,10 +286,10 @@ class Answer:
             self._broken(fault)
 
     def _take_failure(self, error: ClientError) -> None:
-        if self._decoder is not None and (error.failure is Failure.RESET or self._receiver.complete):
+        if self._is_stream and (error.failure is Failure.RESET or self._receiver.complete):
             # Cut without the closing chunk, or silent after its last word: is that all? [done-optional]
             self._log(f"upstream {self._name}: {error}")
-            self._receiver.end(self._decoder.close(), self._source)
+            self._end_stream()
         elif error.failure in FULL:
             words = "The upstream has as many requests as it may have at a time. Please try again."
             self._fail(UpstreamError(words, status=503, code="overloaded", retry_after=1), str(error))
@@ -267,7 +323,7 @@ def _lenient(body: bytes) -> object:
     return {"message": "The upstream answered with an error." if not text or text.startswith("<") else text}
 
 
-def _retry_after(headers: Mapping[bytes, bytes]) -> int | None:
+def read_retry_after(headers: Mapping[bytes, bytes]) -> int | None:
     """In whole seconds, at least one: `retry-after-ms`, which SDKs read first, or `retry-after` in either form."""
     if SECONDS.fullmatch(milliseconds := headers.get(b"retry-after-ms", b"").strip()):
         return _bounded(float(milliseconds) / 1000)

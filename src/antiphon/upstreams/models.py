@@ -38,15 +38,27 @@ def read_models(body: bytes) -> list[Document]:
         document: Any = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise UnknownModels("its list is not JSON") from None
-    rows = document.get("data") if isinstance(document, dict) else document
+    rows = document.get("data", document.get("models")) if isinstance(document, dict) else document
     if not isinstance(rows, list):
         raise UnknownModels("it sent no list")
     found: dict[str, Document] = {}
     for row in rows:
-        name = row.get("id") if isinstance(row, dict) else None
+        name = _name_of(row) if isinstance(row, dict) else None
         if isinstance(name, str) and 0 < len(name) <= LONGEST_ID and name.isprintable() and len(found) < MOST_MODELS:
-            found.setdefault(name, row)
+            found.setdefault(name, row if "id" in row else _read_named(name, row))
     return list(found.values())
+
+
+def _read_named(name: str, row: Document) -> Document:
+    """In OpenAI's words: Gemini and Cohere tell the size of a context each in their own."""
+    size = row.get("inputTokenLimit", row.get("context_length"))
+    return {"id": name} if type(size) is not int else {"id": name, "context_length": size}
+
+
+def _name_of(row: Document) -> object:
+    """Gemini and Cohere call it `name`; Gemini's begin with a folder."""
+    name = row.get("id", row.get("name"))
+    return name.removeprefix("models/") if isinstance(name, str) and "id" not in row else name
 
 
 class Listing:

@@ -16,10 +16,8 @@ from antiphon.chat.plain_fields import FIELDS
 from antiphon.chat.plain_request import PlainRequest, write_plain
 from antiphon.chat.text import flatten
 from antiphon.errors import RequestError
-from antiphon.flow.ports import Change, Document
+from antiphon.flow.ports import Change, Document, Prepared
 from antiphon.upstreams.catalog import Row
-
-Prepared = tuple[Document, tuple[Change, ...]]
 
 
 def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool) -> Prepared:
@@ -30,7 +28,7 @@ def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, 
     if row.renames:
         _rename(out, row, changes)
     if lacks:
-        _drop(out, lacks, strict, changes)
+        drop(out, lacks, strict, changes)
     if row.takes is not None:
         _keep(out, row.takes, changes)
     if document.get("stream"):
@@ -42,7 +40,7 @@ def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, 
         changes.append(Change("stop", "rewritten", "the upstream takes a list"))
     if row.text_only or not row.reasoning_history:
         out["messages"] = _messages(out["messages"], row, changes)
-    return out, tuple(changes)
+    return Prepared(out, tuple(changes))
 
 
 def pass_through(
@@ -54,12 +52,12 @@ def pass_through(
     changes: list[Change] = []
     if out["model"] != model:
         _readdress(out, model, changes)
-    _drop(out, lacks - {"n"}, strict, changes)
+    drop(out, lacks - {"n"}, strict, changes)
     if row.takes is not None:
         _keep(out, row.takes, changes)
     if streams and document.get("stream"):
         _ask_usage(out, row, lacks, changes)
-    return out, tuple(changes)
+    return Prepared(out, tuple(changes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,8 @@ class PlainRules:
 
 def plain_rules(row: Row, lacks: frozenset[str]) -> PlainRules | None:
     """None: no plain request can be sent as it is."""
+    if row.is_foreign:
+        return None
     asks_usage = _asks_usage(row, lacks)
     changed = {*lacks, *row.renames} if asks_usage else {*lacks, *row.renames, "stream_options"}
     absent = FIELDS & changed if row.takes is None else FIELDS & changed | FIELDS - row.takes
@@ -123,7 +123,7 @@ def _ask_quiet(out: Document) -> None:
         options["include_obfuscation"] = False
 
 
-def _drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Change]) -> None:
+def drop(out: Document, lacks: frozenset[str], strict: bool, changes: list[Change]) -> None:
     for param in sorted(lacks):
         if param not in out:
             continue

@@ -9,7 +9,7 @@ import msgspec
 
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.evaluators.remote.service import Question
-from antiphon.flow.ports import Upstream
+from antiphon.flow.ports import Document, Upstream
 from antiphon.http.client import Call, ClientError, Pool
 
 Done = Callable[[bytes | None, str], None]  # the answer, or None and why there is none
@@ -77,9 +77,9 @@ class UpstreamCarrier:
 
     def send(self, question: Question, done: Done) -> Sent:
         document: dict[str, Any] = {"model": self._model, **question.document}
-        prepared, _ = self._upstream.prepare(document, self._model, strict=False)
-        body = msgspec.json.encode(prepared)
-        return self._upstream.open(body, {}, stream=False, receiver=Hearing(done), source=0)
+        prepared = self._upstream.prepare(document, self._model, strict=False)
+        body = msgspec.json.encode(prepared.document)
+        return self._upstream.open(body, {}, stream=False, receiver=Hearing(done), source=0, address=prepared.address)
 
     async def close(self) -> None:
         close = getattr(self._upstream, "close", None)
@@ -106,6 +106,12 @@ class Hearing:
 
     def whole(self, body: bytes, source: int) -> None:
         self._done(body if len(body) <= LARGEST else None, "the answer is too long")
+
+    def chunks(self, documents: list[Document], source: int, size: int) -> None:
+        """As `events`."""
+
+    def answered(self, document: Document, source: int) -> None:
+        self.whole(msgspec.json.encode(document), source)
 
     def fail(self, error: UpstreamError, source: int) -> None:
         self._done(None, _kind(error))

@@ -104,16 +104,22 @@ class ChatEndpoint:
         body = None if turn.wants_receipt else fast_body(request, upstream, attempt.model)
         if body is not None:
             return self.open_plain(turn, gateway, upstream, attempt, ready, body)
-        document, turn.changes = upstream.prepare(sent_document(request, upstream), attempt.model, strict=turn.strict)
+        prepare = partial(upstream.prepare, model=attempt.model, strict=turn.strict, key=turn.key)
+        document = sent_document(request, upstream)
+        prepared = prepare(document)
+        turn.changes = prepared.changes
         sources = request.n if upstream.lacks_n else 1
+        has_seed = isinstance(document.get("seed"), int)
         if sources > 1:
             turn.changes += (Change("n", "rewritten", f"sent as {sources} requests: the upstream answers one choice"),)
-            if isinstance(document.get("seed"), int):
+            if has_seed and not any(change.param == "seed" for change in turn.changes):
                 turn.changes += (Change("seed", "rewritten", "choice i of the fan-out draws with seed + i"),)
         receiver = self._receiver(turn, gateway, upstream, attempt, ready, sources)
         turn.client.follow(receiver)
         for source in range(sources):
-            send(turn, upstream, _with_seed(document, source) if source else document, receiver, source)
+            if source and has_seed:
+                prepared = prepare(_with_seed(document, source))
+            send(turn, upstream, prepared, receiver, source)
         return receiver
 
     def open_plain(
@@ -153,10 +159,7 @@ def chat_fold(turn: ChatTurn, gateway: Gateway, n: int, think: bool) -> Fold:
 
 def _with_seed(document: Document, source: int) -> Document:
     """Choice i of a fan-out draws with seed + i: the same seed would give the same text n times."""
-    seed = document.get("seed")
-    if not isinstance(seed, int):
-        return document
-    shifted = seed + source
+    shifted = document["seed"] + source
     return {**document, "seed": shifted if shifted < 2**63 else shifted - 2**63}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, Protocol
+from typing import Any, Generic, Protocol
 
 from antiphon.chat.bounds import NOT_JSON, JsonBounds
 from antiphon.chat.checks import too_long
@@ -15,7 +15,7 @@ from antiphon.errors import RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import keeper_for
-from antiphon.flow.ports import Document, Incoming, Texts, Upstream
+from antiphon.flow.ports import Document, Incoming, Prepared, Texts, Upstream
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.stream_parts import ChunkWriter, Machine
 from antiphon.flow.turn import AnyTurn, Attempt, R, Turn
@@ -92,15 +92,19 @@ def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> D
     return request.light if upstream.plain is not None else request.document
 
 
-def send(turn: AnyTurn, upstream: Upstream, document: Document, receiver: Receiver, source: int = 0) -> None:
+def send(turn: AnyTurn, upstream: Upstream, prepared: Prepared, receiver: Receiver, source: int = 0) -> None:
     try:
-        body = encode(document)
+        body = encode(prepared.document)
     except RecursionError:  # nested just below the decoder's own bound
         raise RequestError(NOT_JSON) from None
-    outline = turn.request.outline
-    send_body(turn, upstream, body if outline is None else outline.whole(body), receiver, source)
+    outline = turn.request.outline if upstream.plain is not None else None
+    send_body(turn, upstream, body if outline is None else outline.whole(body), receiver, source, prepared.address)
 
 
-def send_body(turn: AnyTurn, upstream: Upstream, body: bytes | Whole, receiver: Receiver, source: int = 0) -> None:
-    call = upstream.open(body, turn.headers, stream=turn.request.stream, receiver=receiver, source=source)
+def send_body(
+    turn: AnyTurn, upstream: Upstream, body: bytes | Whole, receiver: Receiver, source: int = 0, address: Any = None
+) -> None:
+    call = upstream.open(
+        body, turn.headers, stream=turn.request.stream, receiver=receiver, source=source, address=address
+    )
     receiver.calls.append(call)

@@ -22,9 +22,10 @@ def pass_on(turn: PromptTurn, upstream: Upstream, attempt: Attempt, receiver: Re
     if there is None:
         text = f"The model `{request.model[:200]}` is not supported in the v1/{request.endpoint} endpoint."
         raise RequestError(text, status=404, param="model", code="unsupported_endpoint")
-    document, turn.changes = there.prepare(sent_document(request, there), attempt.model, strict=turn.strict)
+    prepared = there.prepare(sent_document(request, there), attempt.model, strict=turn.strict, key=turn.key)
+    turn.changes = prepared.changes
     turn.client.follow(receiver)
-    send(turn, there, document, receiver)
+    send(turn, there, prepared, receiver)
     return receiver
 
 

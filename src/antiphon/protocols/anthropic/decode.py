@@ -26,6 +26,7 @@ _READ: Final = frozenset(
     {
         *("id", "type", "role", "model", "content", "usage"),
         *("stop_reason", "stop_sequence", "stop_details"),
+        *("object", "created", "choices"),  # these are ours
     }
 )
 

@@ -12,7 +12,7 @@ from antiphon.protocols.anthropic.errors import read_body
 from antiphon.protocols.anthropic.flavor import ANTHROPIC, Flavor
 from antiphon.protocols.anthropic.stream import AnthropicStream, Split
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.protocol import Encoded, Memory
+from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 Document = dict[str, Any]
 
@@ -48,5 +48,5 @@ class Anthropic:
     def open_stream(self, model: str) -> AnthropicStream:
         return AnthropicStream(model, self._new_split() if self._new_split else None)
 
-    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+    def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         return read_body(status, body)

@@ -25,6 +25,7 @@ from antiphon.protocols.anthropic.answer import (
     refusal_of,
 )
 from antiphon.protocols.anthropic.errors import read_error
+from antiphon.protocols.parts import write_json
 from antiphon.sse import Decoder, Named, SseError
 
 Document = dict[str, Any]
@@ -32,7 +33,8 @@ Split = Callable[[bytes], list[bytes]]  # bytes -> the payloads of whole events
 
 _OBJECT: Final = "chat.completion.chunk"
 _ENDING: Final = frozenset({"stop_reason", "stop_sequence", "stop_details"})
-_OF_START: Final = frozenset({"id", "type", "role", "model", "content", "usage", *_ENDING})
+_OURS: Final = frozenset({"id", "object", "created", "model", "choices", "usage"})
+_OF_START: Final = frozenset({"type", "role", "content", *_OURS, *_ENDING})
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -107,6 +109,13 @@ class AnthropicStream:
         self._top: Document = {}  # what travels at the top level
         self._usage: Document = {}
         self._out: list[Document] = []
+
+    def add_text(self, text: str) -> None:
+        self._length += len(text)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_whole
 
     def feed(self, data: bytes) -> list[Document]:
         out = self._out = []
@@ -201,12 +210,12 @@ class AnthropicStream:
         delta, usage = document.get("delta"), document.get("usage")
         if isinstance(delta, dict):
             for key, value in delta.items():
-                if value is not None:
+                if value is not None and key not in _OURS:
                     (self._said if key in _ENDING else self._top)[key] = value
         if isinstance(usage, dict):
             self._usage = {**self._usage, **{key: value for key, value in usage.items() if value is not None}}
         for key, value in document.items():
-            if key not in ("type", "delta", "usage") and value is not None:
+            if key not in ("type", "delta") and key not in _OURS and value is not None:
                 self._top[key] = value
 
     def _end(self) -> None:
@@ -287,7 +296,7 @@ class AnthropicStream:
             self._cite(block)
         elif block.kind == "tool_use":
             if not block.pieces:
-                arguments = msgspec.json.encode(block.start.get("input") or {}).decode()
+                arguments = write_json(block.start.get("input") or {})
                 self._emit(_fragment(block.number, arguments))
         elif block.kind == "thinking":
             if signature := block.start.get("signature"):

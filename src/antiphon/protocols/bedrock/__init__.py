@@ -1,5 +1,6 @@
-"""Amazon Bedrock: Converse and ConverseStream."""
+"""Amazon Bedrock: Converse and ConverseStream, and InvokeModel for Claude."""
 
 from antiphon.protocols.bedrock.converse import Bedrock
+from antiphon.protocols.bedrock.invoke import Invoke
 
-__all__ = ["Bedrock"]
+__all__ = ["Bedrock", "Invoke"]

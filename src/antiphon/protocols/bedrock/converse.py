@@ -9,7 +9,7 @@ from antiphon.protocols.bedrock.failure import read_answer
 from antiphon.protocols.bedrock.stream import ConverseStream
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document
-from antiphon.protocols.protocol import Encoded, Memory
+from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 
 class Bedrock:
@@ -26,5 +26,5 @@ class Bedrock:
     def open_stream(self, model: str) -> ConverseStream:
         return ConverseStream(model)
 
-    def read_failure(self, status: int, body: bytes) -> UpstreamError:
-        return read_answer(status, body)
+    def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
+        return read_answer(status, body, headers)

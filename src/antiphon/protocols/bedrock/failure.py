@@ -7,6 +7,7 @@ from typing import Final
 from antiphon.chat.event import decode
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
+from antiphon.protocols.protocol import NO_HEADERS, Headers
 
 # An exception's name, in small letters and without its ending -> the status that Bedrock gives it.
 STATUSES: Final = {
@@ -24,16 +25,18 @@ STATUSES: Final = {
     "throttling": 429,
     "validation": 400,
 }
+TYPE: Final = b"x-amzn-errortype"
 NO_MODEL: Final = "model identifier is invalid"
 
 
-def read_answer(status: int, body: bytes) -> UpstreamError:
-    """An answer with an error's status."""
+def read_answer(status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
+    """An answer with an error's status. A header names the exception; it says more than the status."""
     try:
         document: object = decode(body)
     except UpstreamError:
         document = body.decode("utf-8", "replace")[:2000]
-    return read_document(document, status)
+    named = _status_of(headers.get(TYPE, b"").decode("latin-1"))
+    return read_document(document, named or status)
 
 
 def read_exception(name: str, payload: bytes, message: str | None = None) -> UpstreamError:

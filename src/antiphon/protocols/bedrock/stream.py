@@ -94,6 +94,14 @@ class ConverseStream:
         self._annotations: list[Document] = []
         self._metadata: Document | None = None  # it came before the end
 
+    def add_text(self, text: str) -> None:
+        self._length += len(text)
+
+    @property
+    def is_over(self) -> bool:
+        """Counts may follow the end."""
+        return False
+
     def feed(self, data: bytes) -> list[Document]:
         messages: list[Message] = []
         fault: UpstreamError | None = None

@@ -9,7 +9,7 @@ from antiphon.protocols.cohere.failure import read_answer
 from antiphon.protocols.cohere.stream import CohereStream
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document
-from antiphon.protocols.protocol import Encoded, Memory
+from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 
 class Cohere:
@@ -27,5 +27,5 @@ class Cohere:
     def open_stream(self, model: str) -> CohereStream:
         return CohereStream(model)
 
-    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+    def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         return read_answer(status, body)

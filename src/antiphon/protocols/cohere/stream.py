@@ -29,6 +29,13 @@ class CohereStream:
         self._arguments: dict[int, str | None] = {}  # what is held back of a call's arguments; None: some have left
         self._annotations: list[Document] = []
 
+    def add_text(self, text: str) -> None:
+        self._length += len(text)
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_whole
+
     def feed(self, data: bytes) -> list[Document]:
         try:
             payloads = self._decoder.feed(data)

@@ -14,8 +14,16 @@ from antiphon.protocols.gemini.candidate import Candidate, read_logprobs
 from antiphon.protocols.gemini.failure import read_error
 from antiphon.protocols.protocol import Document
 
-_KNOWN: Final = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"})
-_KNOWN_OF_CANDIDATE: Final = frozenset({"content", "index", "finishReason", "logprobsResult"})
+# Keys that are read, and keys that are ours: all others travel.
+_KNOWN: Final = frozenset(
+    {
+        *("candidates", "usageMetadata", "modelVersion", "responseId", "createTime"),
+        *("id", "object", "created", "model", "choices", "usage"),
+    }
+)
+_KNOWN_OF_CANDIDATE: Final = frozenset(
+    {"content", "index", "finishReason", "logprobsResult", "delta", "message", "finish_reason", "logprobs"}
+)
 _UNFINISHED: Final = (None, "", "FINISH_REASON_UNSPECIFIED")
 _FILTERED: Final = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED", "SPII", "LANGUAGE", "ARMOR", "JAILBREAK")
 _FAILED: Final = ("MALFORMED", "UNEXPECTED", "TOO_MANY", "NO_IMAGE", "OTHER", "MISSING")

@@ -41,7 +41,7 @@ _RETRY_IN: Final = re.compile(r"[Rr]etry in (\d{1,6}(?:\.\d+)?s)")
 def read_failure(status: int, body: bytes) -> UpstreamError:
     try:
         document = msgspec.json.decode(body) if body.strip() else {}
-    except (msgspec.MsgspecError, RecursionError):
+    except (ValueError, RecursionError):
         document = body[:2000].decode(errors="replace")
     return read_error(document, status)
 
@@ -57,7 +57,7 @@ def read_error(document: Any, status: int | None = None) -> UpstreamError:
         status = _status_of(error)
     details = [detail for detail in _list(error.get("details")) if isinstance(detail, dict)]
     message = str(error.get("message") or "")
-    if status == 400 and (any(d.get("reason") in _OUR_KEY for d in details) or _KEY_WORDS.search(message)):
+    if status == 400 and (any(str(d.get("reason")) in _OUR_KEY for d in details) or _KEY_WORDS.search(message)):
         status = 401
     failure = read_any({"error": {key: error[key] for key in ("code", "message", "status") if key in error}}, status)
     if failure.status in (429, 503):

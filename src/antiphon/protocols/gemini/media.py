@@ -91,7 +91,7 @@ class Media:
         said = self._linked(part, "image_url", "image/jpeg", param)
         image = part.get("image_url")
         detail = image.get("detail") if isinstance(image, dict) else None
-        if detail in _RESOLUTIONS:
+        if isinstance(detail, str) and detail in _RESOLUTIONS:
             if self._resolution:
                 said["mediaResolution"] = {"level": _RESOLUTIONS[detail]}
             else:

@@ -11,7 +11,7 @@ from antiphon.protocols.gemini import answer as whole
 from antiphon.protocols.gemini import encode as request
 from antiphon.protocols.gemini import failure
 from antiphon.protocols.gemini.stream import Stream
-from antiphon.protocols.protocol import Document, Encoded, Memory
+from antiphon.protocols.protocol import NO_HEADERS, Document, Encoded, Headers, Memory
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Gemini:
     def open_stream(self, model: str) -> Stream:
         return Stream(model)
 
-    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+    def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         return failure.read_failure(status, body)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.chat.event import decode, scrub
 from antiphon.chat.failure import malformed
 from antiphon.errors import UpstreamError
 from antiphon.protocols.gemini.annotations import filter_results
@@ -61,6 +62,14 @@ _decode_text: Final = msgspec.json.Decoder(_TextEvent).decode
 _decode: Final = msgspec.json.Decoder().decode
 
 
+def _decode_any(payload: bytes) -> Any:
+    """An event whose characters may be cut."""
+    try:
+        return _decode(payload)
+    except ValueError:
+        return scrub(decode(bytes(payload)))
+
+
 class _Events(Decoder):
     """Server-sent events; lines of bare JSON between them are collected."""
 
@@ -107,13 +116,23 @@ class Stream:
         choices = self._choices
         return self._blocked or (bool(choices) and all(choice.finished for choice in choices.values()))
 
+    def add_text(self, text: str) -> None:
+        choice = self._choices[0]
+        choice.texts.append(text)
+        choice.length += len(text)
+
+    @property
+    def is_over(self) -> bool:
+        """Counts may follow the end."""
+        return False
+
     def feed(self, data: bytes) -> list[Document]:
         chunks: list[Document] = []
         try:
             for payload in self._events.feed(data):
                 try:
                     event = _decode_text(payload)
-                except msgspec.MsgspecError:
+                except ValueError:
                     self._read(payload, chunks)
                 else:
                     self._read_text(event, payload, chunks)
@@ -169,10 +188,7 @@ class Stream:
 
     def _read(self, payload: bytes, chunks: list[Document]) -> None:
         """Any event."""
-        try:
-            event = _decode(payload)
-        except msgspec.MsgspecError:
-            raise malformed() from None
+        event = _decode_any(payload)
         if not isinstance(event, dict) or event.get("error"):
             raise read_error(event)
         if self._head is None:
@@ -241,7 +257,7 @@ class Stream:
             return
         try:
             document: Any = _decode(bare)
-        except msgspec.MsgspecError:
+        except ValueError:
             return
         raise read_error(document) if _is_error(document) else malformed()
 
