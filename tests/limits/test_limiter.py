@@ -17,6 +17,7 @@ from antiphon.limits.table import Table, create
 ALICE = Caller("alice", team="research", labels={"tier": "free", "site": "rome"})
 BOB = Caller("bob", team="research", labels={"tier": "free"})
 CAROL = Caller("carol", labels={"tier": "paid"})
+USUAL = Cost(10, 20, 5)
 NEW_YEAR = datetime(2027, 1, 1, tzinfo=UTC)
 
 
@@ -58,13 +59,13 @@ def make(tmp_path: Path, time: Time) -> Make:
     return build
 
 
-def admit(limiter: Limiter, caller: Caller = ALICE, model: str = "gpt-4o", cost: Cost = Cost(10, 20, 5)) -> Hold:
+def admit(limiter: Limiter, caller: Caller = ALICE, model: str = "gpt-4o", cost: Cost = USUAL) -> Hold:
     hold = limiter.admit(caller, model, cost)
     assert isinstance(hold, Hold), hold
     return hold
 
 
-def refuse(limiter: Limiter, caller: Caller = ALICE, model: str = "gpt-4o", cost: Cost = Cost(10, 20, 5)) -> Refused:
+def refuse(limiter: Limiter, caller: Caller = ALICE, model: str = "gpt-4o", cost: Cost = USUAL) -> Refused:
     refused = limiter.admit(caller, model, cost)
     assert isinstance(refused, Refused)
     return refused
@@ -186,7 +187,8 @@ def test_a_stream_is_extended_step_by_step(make: Make, time: Time) -> None:
     hold = admit(limiter, cost=Cost(0, 40, 10))
     assert hold.extend(Cost(0, 40, 10), Cost(0, 40, 10)) is None
     refused = hold.extend(Cost(0, 80, 20), Cost(0, 40, 10))
-    assert refused is not None and refused.measure == "output_tokens_per_minute"
+    assert refused is not None
+    assert refused.measure == "output_tokens_per_minute"
     time.pass_(24)  # 40 tokens have come back
     assert hold.extend(Cost(0, 80, 20), Cost(0, 40, 10)) is None
     assert hold.extend(Cost(0, 80, 20), Cost(0, 40, 31)) is not None
@@ -408,3 +410,15 @@ def test_a_row_that_was_given_away_is_found_again(make: Make, time: Time) -> Non
         time.pass_(1200)
         admit(one).settle(Cost())
         assert refuse(one).measure == "requests_per_minute"
+
+
+def test_standings_tell_the_tightest_limit(make: Make, time: Time) -> None:
+    limiter = make(Limit("a", requests_per_minute=10, tokens_per_minute=600), Limit("b", tokens_per_minute=300))
+    assert limiter.standings(ALICE, "gpt-4o") == {}  # nothing asked yet
+    admit(limiter, cost=Cost(100, 50)).settle(Cost(100, 10))
+    admit(limiter, cost=Cost(30, 10))
+    standings = limiter.standings(ALICE, "gpt-4o")
+    assert standings["requests_per_minute"] == (10, 8, 12_000_000)
+    assert standings["tokens_per_minute"] == (300, 150, 30_000_000)
+    time.pass_(6)
+    assert limiter.standings(ALICE, "gpt-4o")["requests_per_minute"] == (10, 9, 6_000_000)

@@ -1,4 +1,4 @@
-"""Random turns, crashes and clocks against a model that is too simple to be wrong: exact fractions, one list of holds."""
+"""Random turns, crashes and clocks against a simple model: exact fractions, one list of holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from antiphon.limits.clock import Clock
-from antiphon.limits.limit import Caller, Cost, Limit, Refused
+from antiphon.limits.limit import NOTHING, Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold, Limiter, Settlement
 from antiphon.limits.table import Table, create
 
@@ -64,7 +64,7 @@ class Bucket:
         for name in self.money:
             self.money[name] += cost.money
 
-    def fits(self, clock: Clock, held: dict[int, Cost], requests: int = 0, spent: Cost = Cost()) -> bool:
+    def fits(self, clock: Clock, held: dict[int, Cost], requests: int = 0, spent: Cost = NOTHING) -> bool:
         kept, due = sum(cost.input for cost in held.values()), sum(cost.output for cost in held.values())
         amounts = {
             "requests": self.spent["requests"] + requests,
@@ -132,7 +132,8 @@ class Turns(RuleBasedStateMachine):
                 bucket.held[number] = cost
                 bucket.spend(self.clock(), Cost(), 1)
         else:
-            assert isinstance(result, Refused) and result.limit is not None
+            assert isinstance(result, Refused)
+            assert result.limit is not None
 
     @rule(data=st.data(), more=COSTS, ahead=COSTS)
     def extend(self, data: Any, more: Cost, ahead: Cost) -> None:
