@@ -95,12 +95,17 @@ class Limit:
 class Refused(NamedTuple):
     """Why a turn was not admitted. `error()` says it to the client."""
 
-    measure: str  # of MEASURES, or "busy", "full", "outage"
+    measure: str  # of MEASURES, or "busy", "lease", "full", "outage"
     limit: Limit | None = None
     most: int = 0
     used: int = 0  # with what is held
     asked: int = 0
     wait: int | None = None  # microseconds until it may be admitted; None: waiting does not help
+
+    @property
+    def may_wait(self) -> bool:
+        """It may be admitted yet, in a moment: see Limiter.admit_later."""
+        return self.measure in ("busy", "lease")
 
     @property
     def retry_after(self) -> int | None:

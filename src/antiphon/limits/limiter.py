@@ -9,13 +9,15 @@ When a worker has died, the supervisor calls, before another worker gets its num
     limiter.resettle(worker, settlements)        what its journal says and the table does not
     table.release(worker)                        what its turns held (a new Limiter does that too)
 
-All of it is synchronous and takes microseconds. `cost` is the worst case of the turn's next step: the counted prompt,
-and the output that it may write before it is extended: `min(max_tokens, reserve_output)` for each choice, but never
-more than `fit_output` says; `money` is both at the dearest price, rounded up.
+A Refused that `may_wait` is not the last word: `await limiter.admit_later(…)`, `await hold.extend_later(…)`. That is
+rare. All else is synchronous and takes microseconds. `cost` is the worst case of the turn's next step: the counted
+prompt, and the output that it may write before it is extended: `min(max_tokens, reserve_output)` for each choice, but
+never more than `fit_output` says; `money` is both at the dearest price, rounded up.
 """
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -29,6 +31,8 @@ from antiphon.limits.table import Table, TableFull, patch
 MOST_REMEMBERED: Final = 65_536  # callers x models whose rows are known
 IDLE: Final = 10 * MINUTE  # a row untouched for so long may be given to another subject
 BUSY: Final = Refused("busy", wait=1_000_000)
+TRIES: Final = 30
+BUSY_PAUSE: Final = 0.03  # seconds
 FULL: Final = Refused("full", wait=MINUTE)
 SEQUENCE: Final = struct.Struct("=q")
 SETTLED: Final = struct.Struct("=QQq")  # a sequence, as the log has it
@@ -50,15 +54,18 @@ class Limiter:
 
     kind: type[Row] = Row
 
-    def __init__(self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None) -> None:
-        """The worker that had this number before is dead: what its turns held is released."""
+    def __init__(
+        self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None, *, is_new: bool = True
+    ) -> None:
+        """`is_new`: the worker that had this number before is dead, so what its turns held is released."""
         self.table = table
         self.worker = worker
-        self._limits = tuple(limits)
-        self._clock = clock or Clock()
+        self.limits = tuple(limits)
+        self.clock = clock or Clock()
         self._rows: dict[tuple[Caller, str], Rows] = {}
         self._late: list[Change] = []  # what found the lock taken
-        table.release(worker)
+        if is_new:
+            table.release(worker)
 
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         """Holds `cost` in every limit that applies, and counts a request; or does nothing at all."""
@@ -78,6 +85,28 @@ class Limiter:
                 del self._rows[caller, model]
                 return self.admit(caller, model, cost)
         return Hold(self, rows, cost) if refused is None else refused
+
+    async def admit_later(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
+        """As `admit`; waits where a Refused of it `may_wait`: somebody was stopped while he held the lock, or a lease
+        is too small."""
+        for _ in range(TRIES):
+            result = self.admit(caller, model, cost)
+            if isinstance(result, Hold) or not result.may_wait:
+                return result
+            refused = await self.wait_for_room(result, self._rows.get((caller, model), ()), 1, cost, 1)
+            if refused is not None:
+                return refused
+        return BUSY
+
+    async def wait_for_room(self, result: Refused, rows: Rows, requests: int, cost: Cost, turns: int) -> Refused | None:
+        if result is not BUSY:
+            return await self.make_room(rows, requests, cost, turns)
+        await asyncio.sleep(BUSY_PAUSE)
+        return None
+
+    async def make_room(self, rows: Rows, requests: int, cost: Cost, turns: int) -> Refused | None:
+        """Brings what a lease lacks (leases.py). None: it is there, try again."""
+        return BUSY
 
     def fit_output(self, caller: Caller, model: str, input: int, output: int) -> int:
         """The part of `output` that the limits can ever allow beside `input`; at least 1: a prompt that is too large
@@ -107,7 +136,10 @@ class Limiter:
     def resettle(self, worker: int, settlements: Iterable[Settlement]) -> bool:
         """Spends what the journal of a dead worker says and the table does not. Twice is the same as once.
         False: the lock was not to be had; call it again."""
+        if not self.table.enter():  # which also finishes a change that the worker died in
+            return False
         done = self.table.settled(worker)
+        self.table.leave()
         for sequence, caller, model, actual in settlements:
             if sequence <= done:
                 continue
@@ -145,7 +177,7 @@ class Limiter:
         return True
 
     def _moment(self) -> Moment:
-        return self._clock.read(), self._clock.day, self._clock.month
+        return self.clock.read(), self.clock.day, self.clock.month
 
     # Changes
 
@@ -163,7 +195,7 @@ class Limiter:
     def _make(
         self, rows: Rows, requests: int, spent: Amounts, held: Amounts, turns: int, sequence: int, checked: bool
     ) -> Refused | None:
-        table, clock = self.table, self._clock
+        table, clock = self.table, self.clock
         if not table.enter():
             return BUSY
         try:
@@ -198,7 +230,7 @@ class Limiter:
         if limits and not self.table.enter():
             return None
         try:
-            rows = tuple(self._row(limit, digest_of(limit.subject(caller, model))) for limit in limits)
+            rows = tuple(self._row(limit, self._digest(limit, caller, model)) for limit in limits)
         finally:
             if limits:
                 self.table.leave()
@@ -207,22 +239,25 @@ class Limiter:
         self._rows[caller, model] = rows
         return rows
 
+    def _digest(self, limit: Limit, caller: Caller, model: str) -> int:
+        return digest_of(limit.subject(caller, model))
+
     def _row(self, limit: Limit, digest: int) -> Row:
-        at = self.table.find(digest, self._clock.read() - IDLE)
+        at = self.table.find(digest, self.clock.read() - IDLE)
         return self.kind(limit, digest, at, self.table.column(at, self.worker))
 
     def _applying(self, caller: Caller, model: str) -> list[Limit]:
-        return [limit for limit in (*caller.limits, *self._limits) if limit.applies(caller, model)]
+        return [limit for limit in (*caller.limits, *self.limits) if limit.applies(caller, model)]
 
 
 class Hold:
     """What one turn holds. Empty where no limit applies."""
 
-    __slots__ = ("_held", "_limiter", "_rows", "_spent", "is_open")
+    __slots__ = ("_held", "_limiter", "_spent", "is_open", "rows")
 
     def __init__(self, limiter: Limiter, rows: Rows, held: Cost) -> None:
         self._limiter = limiter
-        self._rows = rows
+        self.rows = rows
         self._held = held
         self._spent: Amounts = NOTHING  # of minutes: already counted as spent
         self.is_open = True
@@ -234,21 +269,39 @@ class Hold:
         end the stream with `length`, or let it run and settle what it has used. With nothing more ahead than is held
         anyway (the prompt, once the answer begins) it is never refused.
         """
-        if not self._rows or not self.is_open:
+        if not self.rows or not self.is_open:
             return None
+        fresh, more, wanted = self._change(spent, ahead)
+        if fresh[0] + more[0] > 0 or fresh[1] + more[1] > 0 or more[2] > 0:
+            refused = self._limiter.try_to(self.rows, 0, fresh, more, 0)
+            if refused is not None:
+                return refused
+        else:
+            self._limiter.do(self.rows, fresh, more, 0, 0)
+        self._held = wanted
+        self._spent = self._spent[0] + fresh[0], self._spent[1] + fresh[1], 0
+        return None
+
+    def _change(self, spent: Cost, ahead: Cost) -> tuple[Amounts, Amounts, Cost]:
+        """What is spent besides, what is held besides, what is held then."""
         before, held = self._spent, self._held
         fresh = max(0, spent.input - before[0]), max(0, spent.output - before[1]), 0
         wanted = Cost(ahead.input, ahead.output, spent.money + ahead.money)
         more = wanted.input - held.input, wanted.output - held.output, wanted.money - held.money
-        if fresh[0] + more[0] > 0 or fresh[1] + more[1] > 0 or more[2] > 0:
-            refused = self._limiter.try_to(self._rows, 0, fresh, more, 0)
+        return fresh, more, wanted
+
+    async def extend_later(self, spent: Cost, ahead: Cost) -> Refused | None:
+        """As `extend`; waits where a Refused of it `may_wait`."""
+        for _ in range(TRIES):
+            refused = self.extend(spent, ahead)
+            if refused is None or not refused.may_wait:
+                return refused
+            fresh, held, _ = self._change(spent, ahead)
+            more = Cost(*(max(0, used + kept) for used, kept in zip(fresh, held, strict=True)))
+            refused = await self._limiter.wait_for_room(refused, self.rows, 0, more, 0)
             if refused is not None:
                 return refused
-        else:
-            self._limiter.do(self._rows, fresh, more, 0, 0)
-        self._held = wanted
-        self._spent = before[0] + fresh[0], before[1] + fresh[1], 0
-        return None
+        return BUSY
 
     def settle(self, actual: Cost, sequence: int = 0) -> None:
         """`actual`: what the whole turn has used, as its entry says; `sequence`: the entry's in this worker's journal.
@@ -256,13 +309,13 @@ class Hold:
         if not self.is_open:
             return
         self.is_open = False
-        if not self._rows:
+        if not self.rows:
             return
         input, output, money = self._held
         if self._spent is not NOTHING:
             before = self._spent
             actual = Cost(max(0, actual.input - before[0]), max(0, actual.output - before[1]), actual.money)
-        self._limiter.do(self._rows, actual, (-input, -output, -money), -1, sequence)
+        self._limiter.do(self.rows, actual, (-input, -output, -money), -1, sequence)
 
 
 def digest_of(subject: str) -> int:

@@ -27,7 +27,7 @@ from typing import Final
 
 MAGIC: Final = 0x41504C494D495401  # with the version of the layout in its last byte
 PAGE: Final = 4096
-ROW: Final = 192  # bytes: 24 words
+ROW: Final = 256  # bytes: 15 words of state, 13 of a lease
 COLUMN: Final = 32  # bytes: held input, output, turns, money
 LOG: Final = 4 * PAGE
 NEIGHBOURS: Final = 64  # rows in which a subject may stand
@@ -37,7 +37,7 @@ SPINS: Final = 20  # a few microseconds each
 NAP: Final = 0.00002
 
 # Words of the header.
-MAGIC_AT, ROWS_AT, WORKERS_AT, BOOT_AT, LOGGED_AT, HIGHEST_AT = range(6)
+MAGIC_AT, ROWS_AT, WORKERS_AT, LEASED_AT, BOOT_AT, LOGGED_AT, HIGHEST_AT, HOLDER_AT = range(8)
 HEAD: Final = struct.Struct("=QQ")  # of a change in the log: where, how many bytes
 
 _EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -54,20 +54,21 @@ class TableFull(Exception):
     """All rows where a subject could stand are in use."""
 
 
-def create(path: str, workers: int, rows: int = DEFAULT_ROWS) -> bool:
+def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = False) -> bool:
     """The supervisor calls it before any worker starts. A file with the same layout is kept, with what was spent; True:
-    there was none, and what the books say was spent is to be restored (limiter.py).
+    there was none, and what the books say was spent is to be restored (limiter.py). `leased`: other machines share the
+    limits (leases.py).
 
     What dead workers held is released. After a reboot the monotonic clock starts anew, and so do the rows' times.
     """
     fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         size = _columns_at(rows, workers) + workers * rows * COLUMN
-        is_new = os.fstat(fd).st_size != size or _header(fd) != (MAGIC, rows, workers)
+        is_new = os.fstat(fd).st_size != size or _header(fd) != (MAGIC, rows, workers, leased)
         if is_new:
             os.ftruncate(fd, 0)
             os.ftruncate(fd, size)
-            os.pwrite(fd, struct.pack("=4Q", MAGIC, rows, workers, _boot()), 0)
+            os.pwrite(fd, struct.pack("=4Q", MAGIC, rows, workers, leased), 0)
     finally:
         os.close(fd)
     table = Table(path)
@@ -79,7 +80,7 @@ def create(path: str, workers: int, rows: int = DEFAULT_ROWS) -> bool:
 
 
 def _header(fd: int) -> tuple[int, ...]:
-    return struct.unpack("=3Q", os.pread(fd, 24, 0).ljust(24, b"\0"))
+    return struct.unpack("=4Q", os.pread(fd, 32, 0).ljust(32, b"\0"))
 
 
 def _boot() -> int:
@@ -88,7 +89,7 @@ def _boot() -> int:
         text = Path("/proc/sys/kernel/random/boot_id").read_bytes()
     except OSError:
         text = b""
-    return int.from_bytes(blake2b(text, digest_size=7).digest(), "little")
+    return int.from_bytes(blake2b(text, digest_size=7).digest(), "little") | 1
 
 
 def _rows_at(workers: int) -> int:
@@ -213,6 +214,11 @@ class Table:
         """Where `worker`'s part of what the row holds stands."""
         return self._columns + (worker * self.rows + (at - self._first) // ROW) * COLUMN
 
+    @property
+    def holder(self) -> int:
+        """This machine's number among those that share limits."""
+        return int(self.words[HOLDER_AT])
+
     def sequence_at(self, worker: int) -> int:
         return PAGE + 8 * worker
 
@@ -247,12 +253,14 @@ class Table:
                     yield self._first + (first + index) * ROW, start + (first + index) * COLUMN
 
     def forget_time(self) -> None:
-        """After a reboot: the rows' times are of another clock. What they used goes on from now."""
+        """After a reboot: the rows' times are of another clock. What they used goes on from now; leases have ended, and
+        this machine is another holder (exchanges are numbered by the clock)."""
         if self.words[BOOT_AT] == _boot():
             return
         now = time.monotonic_ns() // 1000
         for index in range(self.words[HIGHEST_AT]):
             self.words[(self._first + index * ROW) // 8 + 1] = now
+        self.words[HOLDER_AT] = int.from_bytes(os.urandom(7), "little")
         self.words[BOOT_AT] = _boot()
 
     def _enter_patiently(self, limit: float = 5.0) -> bool:
