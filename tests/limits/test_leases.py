@@ -49,6 +49,7 @@ async def machine(tmp_path: Path, valkey: Valkey) -> AsyncIterator[Machines]:
     yield make
     for limiter in made:
         limiter.client.close()
+        limiter.table.close()
 
 
 async def admit(limiter: LeasedLimiter, cost: Cost, caller: Caller = ALICE) -> Hold | Refused:

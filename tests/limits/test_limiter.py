@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
@@ -49,14 +49,18 @@ def time() -> Time:
 
 
 @pytest.fixture
-def make(tmp_path: Path, time: Time) -> Make:
+def make(tmp_path: Path, time: Time) -> Iterator[Make]:
     path = str(tmp_path / "limits")
     create(path, workers=4, rows=128)
+    tables = []
 
     def build(*limits: Limit, worker: int = 0, zone: tzinfo = UTC) -> Limiter:
-        return Limiter(Table(path), worker, limits, time.clock(zone))
+        tables.append(Table(path))
+        return Limiter(tables[-1], worker, limits, time.clock(zone))
 
-    return build
+    yield build
+    for table in tables:
+        table.close()
 
 
 def admit(limiter: Limiter, caller: Caller = ALICE, model: str = "gpt-4o", cost: Cost = USUAL) -> Hold:
@@ -364,7 +368,6 @@ def test_what_was_spent_outlives_a_restart_and_what_was_held_does_not(make: Make
     limiter = make(limit)
     admit(limiter, cost=Cost(money=30)).settle(Cost(money=30))
     admit(limiter, cost=Cost(money=70))
-    limiter.table.close()
     assert create(str(tmp_path / "limits"), workers=4, rows=128) is False
     limiter = make(limit)
     admit(limiter, cost=Cost(money=70))

@@ -212,6 +212,8 @@ class Turns(RuleBasedStateMachine):
                         assert use[name] == (money, owed), name
 
     def teardown(self) -> None:
+        for limiter in self.workers:
+            limiter.table.close()
         self.folder.cleanup()
 
 

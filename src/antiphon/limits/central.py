@@ -52,13 +52,14 @@ class Answer(NamedTuple):
     measure: int  # from 1, of MEASURES; 0: none was in the way
     wait: int  # microseconds; below 0: waiting does not help
     holders: int
+    recalled: int  # microseconds since other machines were asked to return what they do not use
     balances: tuple[int, ...]
     used: tuple[int, ...]
 
 
 def read_answer(reply: object) -> Answer:
     """ValueError: that is no answer of ours."""
-    if not isinstance(reply, list) or len(reply) != 20 or not all(isinstance(item, int) for item in reply):
+    if not isinstance(reply, list) or len(reply) != 21 or not all(isinstance(item, int) for item in reply):
         raise ValueError("the counters gave an answer that is none")
-    status, measure, wait, holders = reply[:4]
-    return Answer(status, measure, wait, holders, tuple(reply[4:12]), tuple(reply[12:]))
+    status, measure, wait, holders, recalled = reply[:5]
+    return Answer(status, measure, wait, holders, recalled, tuple(reply[5:13]), tuple(reply[13:]))

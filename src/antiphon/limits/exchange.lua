@@ -3,13 +3,13 @@
 -- KEYS[1]  a hash: field 'u' is the limit's own state, 'h:<holder>' what one machine has leased and has reported
 -- ARGV     holder, number, ttl (us), day, month, mode, channel, subject,
 --          8 limits (-1: none), 5 spent (cumulative), 5 spent that was acknowledged, 8 balances needed, 3 known budgets
--- modes    need: lease at least the balances, or nothing.  ahead: as much of them as there is.  return: keep no more.
--- answers  {status, measure, wait (us), holders, 8 balances, 8 used}
---          status 0: done.  1: refused.  2: other machines were asked to return what they do not use; try again.
+-- modes    need: lease at least the balances, or nothing.  ahead: as much of them as can be spared.  return: keep no more.
+-- answers  {status, measure, wait (us), holders, time since others were asked (us), 8 balances, 8 used}
+--          status 0: done.  1: refused.  2: refused, and other machines are asked to return what they do not use.
 --          3: an exchange with a later number was seen.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
-local MINUTE, KEEP, RECALL, SHARE = 60000000, 600000000, 100000, 0.05
+local MINUTE, KEEP, RECALL, SHARE, AHEAD = 60000000, 600000000, 100000, 0.05, 0.1
 local SPENT = {1, 2, 3, 4, 5, 5, 5}      -- which of the 5 amounts counts for
 local MEASURE = {1, 2, 3, 4, 6, 7, 8}    -- which measure
 local key, holder, number, ttl = KEYS[1], 'h:' .. ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -59,9 +59,9 @@ stored = redis.call('HGET', key, holder)
 local h = stored and cmsgpack.unpack(stored) or {n = 0, due = 0, s = acked, b = zeros()}
 local balance = h.b
 local function answer(status, measure, wait)
-  local said = {status, measure, math.ceil(wait), redis.call('HLEN', key) - 1}
-  for m = 1, 8 do said[4 + m] = math.floor(balance[m]) end
-  for m = 1, 8 do said[12 + m] = math.ceil(used[m] - 0.000001) end
+  local said = {status, measure, math.ceil(wait), redis.call('HLEN', key) - 1, math.min(now - u.asked, MINUTE)}
+  for m = 1, 8 do said[5 + m] = math.floor(balance[m]) end
+  for m = 1, 8 do said[13 + m] = math.ceil(used[m] - 0.000001) end
   return said
 end
 if number <= h.n then return answer(3, 0, 0) end
@@ -91,6 +91,9 @@ if status == 0 then
       target = 0
     elseif mode == 'return' then
       target = math.min(target, needed[m])
+    elseif mode == 'ahead' then  -- a tenth of what is left, unless that is less than one of the eight that are wanted
+      local more = math.min(needed[m] - target, math.floor((most[m] - target) * AHEAD))
+      if more * 8 >= needed[m] - target and more > 0 then target = target + more end
     elseif target < needed[m] then
       target = math.min(most[m], needed[m] + math.floor(math.max(0, most[m] - needed[m]) * SHARE))
       target = math.max(target, balance[m])

@@ -21,7 +21,7 @@ from antiphon.limits.central import Answer, Question
 from antiphon.limits.clock import Clock
 from antiphon.limits.leased_row import LeasedRow, Reading
 from antiphon.limits.limit import MEASURES, MINUTE, NOTHING, Caller, Cost, Limit, Refused
-from antiphon.limits.limiter import Hold, Limiter, Rows, digest_of
+from antiphon.limits.limiter import BUSY, Hold, Limiter, Rows, digest_of
 from antiphon.limits.resp import Client, Place, ReplyError
 from antiphon.limits.row import Row, Standing, needs
 from antiphon.limits.table import Table
@@ -31,9 +31,12 @@ RENEW: Final = 3_000_000  # microseconds after which a lease that is used is ren
 TICK: Final = 1.0  # seconds between looks at the leases
 STUCK: Final = 3_000_000  # microseconds after which an exchange is given up for dead
 PAUSE: Final = 0.5  # seconds without a try after the counters could not be reached
-RECALLS: Final = (0.015, 0.03, 0.05, 0.08)  # seconds in which other machines return what they do not use
+RECALL: Final = 0.06  # seconds in which other machines return what they do not use
+RECALL_PAUSE: Final = 0.01
 MOST_WAITING: Final = 1000  # turns that wait for a lease
 AHEAD: Final = 8  # reservations that are leased ahead
+AGAIN: Final = 0.02  # seconds before that is tried again
+PATIENCE: Final = 5.0  # seconds that a turn waits for a lease
 OUTAGE: Final = Refused("outage", wait=1_000_000)
 Failure = (ConnectionError, ReplyError, ValueError)
 Report = Callable[[str], None]
@@ -73,6 +76,7 @@ class LeasedLimiter(Limiter):
         self._waiting = 0
         self._tasks: set[asyncio.Task[object]] = set()
         self._ahead: set[int] = set()  # rows that more is leased for
+        self._parts: dict[int, _Part] = {}  # by how many share the limits
         self._down_until = 0.0
         self._is_down = False
 
@@ -82,7 +86,7 @@ class LeasedLimiter(Limiter):
         result = super().admit(caller, model, cost)
         if isinstance(result, Hold):
             for row in result.rows:
-                if row.is_low and row.digest not in self._ahead:  # type: ignore[attr-defined]
+                if row.is_low and row.digest not in self._ahead and not self._is_down:  # type: ignore[attr-defined]
                     self._ahead.add(row.digest)
                     self._start(self._lease_ahead(self._leased[row.digest], cost))
         return result
@@ -91,7 +95,7 @@ class LeasedLimiter(Limiter):
         result = await super().admit_later(caller, model, cost)
         if result is not OUTAGE or not self._is_open:
             return result
-        part = _Part(self, self.holders)
+        part = self._parts.setdefault(self.holders, _Part(self, self.holders))
         result = part.admit(caller, model, cost)
         if isinstance(result, Refused):
             return result
@@ -150,8 +154,12 @@ class LeasedLimiter(Limiter):
 
     async def _need(self, row: LeasedRow, requests: int, cost: Cost, turns: int) -> Refused | None:
         asked = tuple(needs(requests, cost, turns).values())
-        pauses = iter(RECALLS)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
         while self._lacks(row, requests, cost, turns):
+            waited = loop.time() - begun
+            if waited > PATIENCE:
+                return BUSY
             answer = await self._exchange(row, "need", asked)
             if answer is None:  # another worker's runs, or the table is busy
                 await asyncio.sleep(0.002)
@@ -160,10 +168,9 @@ class LeasedLimiter(Limiter):
             elif answer.status == central.REFUSED:
                 return _refusal(row, answer, asked)
             elif answer.status == central.RECALLED:
-                pause = next(pauses, None)
-                if pause is None:
+                if RECALL < answer.recalled / 1e6 < waited:  # all were asked after we came, and had their time
                     return _refusal(row, answer, asked)
-                await asyncio.sleep(pause)
+                await asyncio.sleep(RECALL_PAUSE)
         return None
 
     def _lacks(self, row: LeasedRow, requests: int, cost: Cost, turns: int) -> bool:
@@ -175,15 +182,12 @@ class LeasedLimiter(Limiter):
             self.table.leave()
 
     async def _lease_ahead(self, row: LeasedRow, cost: Cost) -> None:
+        """Not again for a while: near the limit there is nothing to be had ahead."""
         try:
-            asked = needs(AHEAD, cost, AHEAD)
-            more = tuple(
-                amount if name in ("requests_per_minute", "concurrent") else amount * AHEAD
-                for name, amount in asked.items()
-            )
-            await self._exchange(row, "ahead", more)
+            requests, *amounts = needs(AHEAD, cost, 1).values()
+            await self._exchange(row, "ahead", (requests, *(amount * AHEAD for amount in amounts)))
         finally:
-            self._ahead.discard(row.digest)
+            asyncio.get_running_loop().call_later(AGAIN, self._ahead.discard, row.digest)
 
     async def _exchange(self, row: LeasedRow, mode: str, more: tuple[int, ...]) -> Answer | Refused | None:
         """None: another one of this row runs, or overtook it. Refused: the counters cannot be reached."""
@@ -263,11 +267,12 @@ class LeasedLimiter(Limiter):
     # Beside the turns
 
     async def run(self) -> None:
-        """Renews leases that are used, returns those that are not. Until it is cancelled; then all are returned."""
+        """Renews leases that are used, returns those that are not. Until it is cancelled (then `return_all`)."""
         try:
             while True:
                 await asyncio.sleep(TICK)
-                self.flush()
+                for limiter in (self, *self._parts.values()):
+                    limiter.flush()
                 await self.look_after()
         finally:
             for task in self._tasks:

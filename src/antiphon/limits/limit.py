@@ -112,7 +112,7 @@ class Refused(NamedTuple):
         return None if self.wait is None else max(1, ceil(self.wait / 1_000_000))
 
     def error(self, model: str) -> AntiphonError:
-        if self.limit is None:
+        if self.limit is None or self.measure not in WORDS:
             words = "The limits of this request cannot be checked right now. Please try again later."
             return OverloadError(words, retry_after=self.retry_after)
         words, type = WORDS[self.measure]
