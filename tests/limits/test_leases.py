@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import random
 import signal
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold
 from antiphon.limits.resp import parse_url
 from antiphon.limits.table import Table, create
+from tests.limits.processes import fork
 from tests.limits.valkey import Valkey
 
 ALICE = Caller("alice")
@@ -290,3 +294,67 @@ async def test_a_wrong_password_is_an_outage_that_tells_nothing(tmp_path: Path) 
         limiter.client.close()
     finally:
         server.stop()
+
+
+async def test_what_a_machine_spent_before_it_was_killed_is_told_after_its_restart(
+    machine: Machines, tmp_path: Path
+) -> None:
+    limit = Limit("a", total=100)
+    one, two = machine("one", limit, ttl=1_000_000), machine("two", limit, ttl=1_000_000)
+    (await must(one, Cost(money=60))).settle(Cost(money=60), 1)  # nobody was told
+    await must(one, Cost(money=40))  # and this turn was cut
+    assert create(str(tmp_path / "one"), 4, rows=64, leased=True) is False
+    one = machine("one", limit, ttl=1_000_000)
+    await must(one, Cost(money=40))
+
+    async def told() -> bool:
+        return isinstance(await admit(two, Cost(money=1)), Refused)
+
+    await until(told)
+
+
+def spend_all(path: str, url: str, seed: int, told: int) -> None:
+    """A machine: turns at random until the budget refuses one."""
+    dice = random.Random(seed)
+
+    async def turn(limiter: LeasedLimiter) -> bool:
+        cost = dice.randrange(1, 50)
+        hold = await admit(limiter, Cost(money=cost))
+        if isinstance(hold, Refused):
+            assert hold.measure == "total", hold
+            return False
+        await asyncio.sleep(dice.random() * 0.005)
+        actual = dice.randrange(cost + 1)
+        hold.settle(Cost(money=actual))
+        os.write(told, struct.pack("=q", actual))
+        return True
+
+    async def work() -> None:
+        limiter = LeasedLimiter(Table(path), 0, (Limit("a", total=20_000),), parse_url(url))
+
+        async def turns() -> None:
+            while await turn(limiter):
+                pass
+
+        keeper = asyncio.ensure_future(limiter.run())
+        await asyncio.gather(*(turns() for _ in range(5)))
+        keeper.cancel()
+        await limiter.return_all()
+        limiter.client.close()
+
+    asyncio.run(work())
+
+
+def test_four_machines_spend_a_budget_to_the_end_and_not_beyond(tmp_path: Path, valkey: Valkey) -> None:
+    read, write = os.pipe()
+    pids = []
+    for number in range(4):
+        path = str(tmp_path / f"machine{number}")
+        create(path, 1, rows=64, leased=True)
+        pids.append(fork(lambda path=path, number=number: spend_all(path, valkey.url, number, write)))  # type: ignore[misc]
+    os.close(write)
+    spent = b"".join(iter(lambda: os.read(read, 65536), b""))
+    os.close(read)
+    assert [os.waitpid(pid, 0)[1] for pid in pids] == [0] * 4
+    total = sum(amount for (amount,) in struct.iter_unpack("=q", spent))
+    assert 20_000 - 50 < total <= 20_000

@@ -8,31 +8,17 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from antiphon.limits.limit import Caller, Cost, Limit
 from antiphon.limits.limiter import BUSY, Hold, Limiter, Settlement
 from antiphon.limits.row import STATE
 from antiphon.limits.table import Table, create
+from tests.limits.processes import fork
 
 ALICE = Caller("alice")
 RECORD = struct.Struct("=qq")  # an entry: sequence, money
 DEADLINE = 60.0
-
-
-def fork(become: Callable[[], None]) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        become()
-        status = 0
-    except BaseException as error:
-        print(repr(error), file=sys.stderr)
-    finally:
-        os._exit(status)
 
 
 def insist(limiter: Limiter, cost: Cost) -> Hold | None:
