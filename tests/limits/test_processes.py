@@ -141,9 +141,9 @@ def test_killed_between_any_two_stores_a_change_is_made_whole_or_not_at_all(tmp_
                     os.kill(os.getpid(), signal.SIGKILL)
             return trace
 
+        sys.settrace(trace)  # type: ignore[arg-type]
         hold = limiter.admit(ALICE, "m", Cost(money=10))
         assert isinstance(hold, Hold)
-        sys.settrace(trace)  # type: ignore[arg-type]
         hold.settle(Cost(money=7), 1)
         sys.settrace(None)
 

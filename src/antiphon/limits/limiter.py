@@ -57,15 +57,16 @@ class Limiter:
     def __init__(
         self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None, *, is_new: bool = True
     ) -> None:
-        """`is_new`: the worker that had this number before is dead, so what its turns held is released."""
+        """`is_new`: the worker that had this number before is dead, so what its turns held is released. TimeoutError:
+        the table's lock is not to be had."""
         self.table = table
         self.worker = worker
         self.limits = tuple(limits)
         self.clock = clock or Clock()
         self._rows: dict[tuple[Caller, str], Rows] = {}
         self._late: list[Change] = []  # what found the lock taken
-        if is_new:
-            table.release(worker)
+        if is_new and not table.release(worker):
+            raise TimeoutError("the table of limits is locked by a process that does not run")
 
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         """Holds `cost` in every limit that applies, and counts a request; or does nothing at all."""

@@ -200,9 +200,10 @@ class Table:
                 spare = at
         if spare < 0:
             raise TableFull
-        self.memory[spare : spare + ROW] = bytes(ROW)  # nobody counts on it: its old subject has used nothing
-        self.words[spare // 8] = digest
+        # In this order, each step leaves a table that is right: whoever is killed here was the only one to lose.
         self.words[HIGHEST_AT] = max(self.words[HIGHEST_AT], (spare - self._first) // ROW + 1)
+        self.memory[spare + 8 : spare + ROW] = bytes(ROW - 8)  # its old subject has used nothing
+        self.words[spare // 8] = digest
         return spare
 
     def _is_idle(self, at: int, before: int) -> bool:
@@ -228,10 +229,14 @@ class Table:
 
     # Without the lock.
 
-    def release(self, worker: int) -> bool:
+    def release(self, worker: int, patience: float = 5.0) -> bool:
         """Takes what a dead worker's turns held out of all rows. False: the lock was not to be had; try again."""
+        until = time.monotonic() + patience
+        if not self._enter_until(until):  # which also finishes a change that the worker died in
+            return False
+        self.leave()
         for at, column in list(self._held_by(worker)):
-            if not self._enter_patiently():
+            if not self._enter_until(until):
                 return False
             held = struct.unpack_from("=4q", self.memory, column)
             kept = struct.unpack_from("=4q", self.memory, at + HELD_AT)
@@ -263,8 +268,7 @@ class Table:
         self.words[HOLDER_AT] = int.from_bytes(os.urandom(7), "little")
         self.words[BOOT_AT] = _boot()
 
-    def _enter_patiently(self, limit: float = 5.0) -> bool:
-        until = time.monotonic() + limit
+    def _enter_until(self, until: float) -> bool:
         while not self.enter():
             if time.monotonic() > until:
                 return False
