@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.limits import central
 from antiphon.limits.leases import TTL, LeasedLimiter
 from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold
@@ -276,6 +277,34 @@ async def test_stopped_counters_are_an_outage_and_their_late_answer_is_not_belie
 
     await until(over)
     assert granted == 6
+
+
+async def test_what_is_being_given_back_is_not_used_any_more(machine: Machines, valkey: Valkey) -> None:
+    """Also while nobody knows whether it has arrived."""
+    limiter = machine("one", Limit("a", total=100_000))
+    (await must(limiter, Cost(money=10))).settle(Cost(money=10))
+    valkey.signal(signal.SIGSTOP)
+    giving = asyncio.ensure_future(limiter.return_all())
+    await asyncio.sleep(0)
+    refused = limiter.admit(ALICE, "m", Cost(money=10))
+    assert isinstance(refused, Refused)
+    assert refused.measure == "lease"
+    valkey.signal(signal.SIGCONT)
+    await giving
+
+
+async def test_an_exchange_that_comes_late_changes_nothing(machine: Machines) -> None:
+    limiter = machine("one", Limit("a", total=100))
+    hold = await must(limiter, Cost(money=10))
+    (row,) = limiter._leased.values()
+    begun = limiter._begin(row, "need", (0, 0, 0, 0, 0, 50, 50, 50))
+    assert begun is not None
+    late = begun[0]._replace(number=1)  # sent before the first one, held up on the way
+    reply = await limiter.client.run_script(central.DIGEST, central.SCRIPT, late.key, *late.arguments())
+    assert central.read_answer(reply).status == central.STALE
+    assert await limiter._end(row, begun[0].number, b"")
+    hold.settle(Cost(money=10))
+    await must(machine("two", Limit("a", total=100)), Cost(money=90))
 
 
 async def test_a_wrong_password_is_an_outage_that_tells_nothing(tmp_path: Path) -> None:

@@ -425,3 +425,13 @@ def test_standings_tell_the_tightest_limit(make: Make, time: Time) -> None:
     assert standings["tokens_per_minute"] == (300, 150, 30_000_000)
     time.pass_(6)
     assert limiter.standings(ALICE, "gpt-4o")["requests_per_minute"] == (10, 9, 6_000_000)
+
+
+def test_a_worker_whose_clock_is_behind_takes_nothing_away(make: Make, time: Time, tmp_path: Path) -> None:
+    limit = Limit("a", tokens_per_minute=60)
+    one = make(limit)
+    behind = Limiter(Table(str(tmp_path / "limits")), 1, (limit,), Time(time.seconds - 10, time.wall).clock())
+    admit(one, cost=Cost(30, 0)).settle(Cost(30, 0))
+    admit(behind, cost=Cost(30, 0)).settle(Cost(30, 0))
+    assert refuse(one, cost=Cost(1, 0)).wait == 1_000_000
+    behind.table.close()

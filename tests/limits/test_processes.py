@@ -12,8 +12,7 @@ from pathlib import Path
 
 from antiphon.limits.limit import Caller, Cost, Limit
 from antiphon.limits.limiter import BUSY, Hold, Limiter, Settlement
-from antiphon.limits.row import STATE
-from antiphon.limits.table import Table, create
+from antiphon.limits.table import STATE, Table, create
 from tests.limits.processes import fork
 
 ALICE = Caller("alice")

@@ -17,8 +17,8 @@ from mmap import mmap
 from typing import Final, NamedTuple
 
 from antiphon.limits.limit import MEASURES, Amounts, Cost, Refused
-from antiphon.limits.row import CHANGE, HELD, NO_BUDGET, STATE, Moment, Moved, Row, Standing, needs
-from antiphon.limits.table import patch
+from antiphon.limits.row import NO_BUDGET, Moment, Moved, Row, Standing, needs
+from antiphon.limits.table import CHANGE, HELD, STATE, patch
 
 LEASE: Final = struct.Struct("=13q")
 SPENDABLE: Final = (0, 1, 2, 3, 4, 4, 4, 4)  # which of the five spent amounts a measure counts; turns are only held
@@ -54,14 +54,13 @@ class LeasedRow(Row):
     def move(
         self, memory: mmap, when: Moment, requests: int, spent: Amounts, held: Amounts, turns: int, checked: bool
     ) -> bytes | None:
-        row = STATE.unpack_from(memory, self.at)
-        digest, until, asked, inputs, outputs, tokens, number, by, ever, _, _, kept, due, running, owed = row
+        (
+            digest, until, asked, inputs, outputs, tokens, number, by, ever, _, _, kept, due, running, owed
+        ) = STATE.unpack_from(memory, self.at)  # fmt: skip
         if digest != self.digest:
             raise Moved
-        input, output, money = spent
-        more_input, more_output, more_money = held
-        if not self.counts_money:
-            money = more_money = 0
+        input, output, money = spent if self.counts_money else (*spent[:2], 0)
+        more_input, more_output, more_money = held if self.counts_money else (*held[:2], 0)
         asked += requests
         inputs += input
         outputs += output
@@ -74,17 +73,10 @@ class LeasedRow(Row):
         if checked:
             caps = LEASE.unpack_from(memory, self.at + STATE.size)
             limit, input_limit, output_limit, tokens_limit, concurrent, day, month, total = caps[:8]
-            if (
-                when[0] >= until
-                or asked > limit
-                or inputs + kept > input_limit
-                or outputs + due > output_limit
-                or tokens + kept + due > tokens_limit
-                or running > concurrent
-                or ever + owed > day
-                or ever + owed > month
-                or ever + owed > total
-            ):
+            money_limit = min(day, month, total)
+            if when[0] >= until or asked > limit or running > concurrent or ever + owed > money_limit:
+                return None
+            if inputs + kept > input_limit or outputs + due > output_limit or tokens + kept + due > tokens_limit:
                 return None
             self.is_low = (
                 asked + LOW > limit
@@ -92,18 +84,17 @@ class LeasedRow(Row):
                 or inputs + kept + LOW * more_input > input_limit
                 or outputs + due + LOW * more_output > output_limit
                 or running + LOW > concurrent
-                or ever + owed + LOW * more_money > min(day, month, total)
+                or ever + owed + LOW * more_money > money_limit
             )
-        mine_input, mine_output, mine_turns, mine_money = HELD.unpack_from(memory, self.column)
-        row = (digest, until, asked, inputs, outputs, tokens, number, by, ever, 0, 0, kept, due, running, owed)
-        mine = (mine_input + more_input, mine_output + more_output, mine_turns + turns, mine_money + more_money)
+        mine, my_output, my_turns, my_money = HELD.unpack_from(memory, self.column)
+        words = (
+            self.at, 120, digest, until, asked, inputs, outputs, tokens, number, by, ever, 0, 0, kept, due, running,
+            owed, self.column, 32, mine + more_input, my_output + more_output, my_turns + turns, my_money + more_money,
+        )  # fmt: skip
         try:
-            return CHANGE.pack(self.at, STATE.size, *row, self.column, HELD.size, *mine)
+            return CHANGE.pack(*words)
         except struct.error:
-            if checked:
-                return None
-            row = tuple(min(word, NO_BUDGET) for word in row)
-            return CHANGE.pack(self.at, STATE.size, *row, self.column, HELD.size, *mine)
+            return None if checked else CHANGE.pack(*(min(word, NO_BUDGET) for word in words))
 
     # Off the usual path, with the lock.
 

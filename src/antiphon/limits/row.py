@@ -17,19 +17,12 @@ from mmap import mmap
 from typing import Final, NamedTuple
 
 from antiphon.limits.limit import BUDGETS, MEASURES, MINUTE, NOTHING, Amounts, Cost, Limit, Refused
-from antiphon.limits.table import HEAD, HELD_AT, patch
+from antiphon.limits.table import CHANGE, HEAD, HELD, STATE, patch
 
-# Digest, time; spent: requests, input, output, tokens; day, month; spent: this day, this month, ever; held: input,
-# output, turns, money.
-STATE: Final = struct.Struct("=15q")
-HELD: Final = struct.Struct("=4q")
-CHANGE: Final = struct.Struct("=QQ15qQQ4q")  # of a row and of this worker's column, as the log has it
 UNLIMITED: Final = 1 << 37  # a minute; in our units it still fits into a word
 NO_BUDGET: Final = 1 << 62
 LARGEST: Final = (1 << 63) - 1
 WAIT_FOR_TURN: Final = 1_000_000  # microseconds after which one that runs may have ended
-
-assert HELD_AT == 11 * 8
 
 
 class Moved(Exception):
@@ -48,18 +41,29 @@ class Standing(NamedTuple):
 
 
 class Row:
-    __slots__ = ("at", "column", "counts_money", "digest", "limit", "most", "rates")
+    __slots__ = (
+        "at", "budgets", "column", "concurrent", "counts_money", "digest", "has_minutes", "limit", "minutes",
+        "place", "rates",
+    )  # fmt: skip
 
     def __init__(self, limit: Limit, digest: int, at: int, column: int) -> None:
         self.limit = limit
         self.digest = digest
         self.at = at
         self.column = column  # where this worker's part of what is held stands
+        self.place = (at, column)
         written = [getattr(limit, name) for name in MEASURES]
         self.rates = tuple(UNLIMITED if rate is None else rate for rate in written[:4])
-        others = (NO_BUDGET if most is None else most for most in written[4:])
-        self.most = (*(rate * MINUTE for rate in self.rates), *others)
+        self.minutes = tuple(rate * MINUTE for rate in self.rates)
+        self.has_minutes = any(rate is not None for rate in written[:4])
+        self.concurrent, *budgets = (NO_BUDGET if most is None else most for most in written[4:])
+        self.budgets = tuple(budgets)
         self.counts_money = limit.has_budget
+
+    @property
+    def most(self) -> tuple[int, ...]:
+        """Of each measure; of minutes in our units."""
+        return *self.minutes, self.concurrent, *self.budgets
 
     def move(
         self, memory: mmap, when: Moment, requests: int, spent: Amounts, held: Amounts, turns: int, checked: bool
@@ -69,83 +73,59 @@ class Row:
 
         Written out in one frame: it is most of what a turn costs here.
         """
-        row = STATE.unpack_from(memory, self.at)
-        digest, then, asked, inputs, outputs, tokens, day, month, today, this_month, ever, kept, due, running, owed = (
-            row
-        )
+        (
+            digest, then, asked, inputs, outputs, tokens, day, month, today, this_month, ever, kept, due, running, owed
+        ) = STATE.unpack_from(memory, self.at)  # fmt: skip
         if digest != self.digest:
             raise Moved
         now, this_day, the_month = when
-        elapsed = now - then
-        if elapsed > 0:
-            then = now
-            rate, input_rate, output_rate, tokens_rate = self.rates
-            if (asked := asked - rate * elapsed) < 0:
-                asked = 0
-            if (inputs := inputs - input_rate * elapsed) < 0:
-                inputs = 0
-            if (outputs := outputs - output_rate * elapsed) < 0:
-                outputs = 0
-            if (tokens := tokens - tokens_rate * elapsed) < 0:
-                tokens = 0
-        if this_day > day:
-            day, today = this_day, 0
-        if the_month > month:
-            month, this_month = the_month, 0
         input, output, money = spent
-        more_input, more_output, more_money = held
-        if not self.counts_money:
-            money = more_money = 0
-        asked += requests * MINUTE
-        inputs += input * MINUTE
-        outputs += output * MINUTE
-        tokens += (input + output) * MINUTE
-        today += money
-        this_month += money
-        ever += money
+        more_input, more_output, more_money = held if self.counts_money else (*held[:2], 0)
         kept += more_input
         due += more_output
         running += turns
         owed += more_money
-        if checked:
-            a_minute, input_most, output_most, tokens_most, concurrent, day_most, month_most, total_most = self.most
-            if (
-                asked > a_minute
-                or inputs + kept * MINUTE > input_most
-                or outputs + due * MINUTE > output_most
-                or tokens + (kept + due) * MINUTE > tokens_most
-                or running > concurrent
-                or today + owed > day_most
-                or this_month + owed > month_most
-                or ever + owed > total_most
-            ):
-                return None
-        mine_input, mine_output, mine_turns, mine_money = HELD.unpack_from(memory, self.column)
-        row = (
-            digest,
-            then,
-            asked,
-            inputs,
-            outputs,
-            tokens,
-            day,
-            month,
-            today,
-            this_month,
-            ever,
-            kept,
-            due,
-            running,
-            owed,
-        )
-        mine = (mine_input + more_input, mine_output + more_output, mine_turns + turns, mine_money + more_money)
-        try:
-            return CHANGE.pack(self.at, STATE.size, *row, self.column, HELD.size, *mine)
-        except struct.error:  # more than a word can count: nobody may hold that, but an upstream may report it
+        if checked and running > self.concurrent:
+            return None
+        if self.has_minutes:
+            if (elapsed := now - then) > 0:
+                rate, input_rate, output_rate, tokens_rate = self.rates
+                asked = left if (left := asked - rate * elapsed) > 0 else 0
+                inputs = left if (left := inputs - input_rate * elapsed) > 0 else 0
+                outputs = left if (left := outputs - output_rate * elapsed) > 0 else 0
+                tokens = left if (left := tokens - tokens_rate * elapsed) > 0 else 0
+            asked += requests * MINUTE
+            inputs += input * MINUTE
+            outputs += output * MINUTE
+            tokens += (input + output) * MINUTE
             if checked:
-                return None
-            row = tuple(min(word, LARGEST) for word in row)
-            return CHANGE.pack(self.at, STATE.size, *row, self.column, HELD.size, *mine)
+                most, input_most, output_most, tokens_most = self.minutes
+                if asked > most or inputs + kept * MINUTE > input_most or outputs + due * MINUTE > output_most:
+                    return None
+                if tokens + (kept + due) * MINUTE > tokens_most:
+                    return None
+        if self.counts_money:
+            if this_day > day:
+                day, today = this_day, 0
+            if the_month > month:
+                month, this_month = the_month, 0
+            today += money
+            this_month += money
+            ever += money
+            if checked:
+                day_most, month_most, most = self.budgets
+                if today + owed > day_most or this_month + owed > month_most or ever + owed > most:
+                    return None
+        mine, my_output, my_turns, my_money = HELD.unpack_from(memory, self.column)
+        words = (
+            self.at, 120, digest, now if now > then else then, asked, inputs, outputs, tokens, day, month, today,
+            this_month, ever, kept, due, running, owed,
+            self.column, 32, mine + more_input, my_output + more_output, my_turns + turns, my_money + more_money,
+        )  # fmt: skip
+        try:
+            return CHANGE.pack(*words)
+        except struct.error:  # more than a word can count: nobody may hold that, but an upstream may report it
+            return None if checked else CHANGE.pack(*(min(word, LARGEST) for word in words))
 
     # Off the usual path.
 

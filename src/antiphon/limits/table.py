@@ -20,7 +20,7 @@ import mmap
 import os
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,12 @@ NAP: Final = 0.00002
 # Words of the header.
 MAGIC_AT, ROWS_AT, WORKERS_AT, LEASED_AT, BOOT_AT, LOGGED_AT, HIGHEST_AT, HOLDER_AT = range(8)
 HEAD: Final = struct.Struct("=QQ")  # of a change in the log: where, how many bytes
+# Of a row: digest, time; spent: requests, input, output, tokens; day, month; spent: this day, this month, ever; held:
+# input, output, turns, money. What follows is a lease's (leased_row.py).
+STATE: Final = struct.Struct("=15q")
+HELD: Final = struct.Struct("=4q")  # the last four of these, and a column
+HELD_AT: Final = 11 * 8
+CHANGE: Final = struct.Struct("=QQ15qQQ4q")  # a row and a column, as the log has them
 
 _EXCLUSIVE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 _flock = fcntl.flock
@@ -48,6 +54,9 @@ _head = HEAD.unpack_from
 def patch(at: int, data: bytes) -> bytes:
     """A change, as it stands in the log."""
     return HEAD.pack(at, len(data)) + data
+
+
+assert (HEAD.size, STATE.size, HELD.size, CHANGE.size) == (16, 120, 32, 184)
 
 
 class TableFull(Exception):
@@ -151,6 +160,22 @@ class Table:
         words[LOGGED_AT] = 0
         _flock(self._fd, fcntl.LOCK_UN)
 
+    def commit_rows(self, log: bytes, places: Sequence[tuple[int, int]], worker: int, sequence: int) -> None:
+        """As `commit`, of a log of CHANGEs and, unless it is 0, a sequence. It knows where they are in the log: 0.8 us
+        less for a row."""
+        memory, words, start = self.memory, self.words, self._log
+        memory[start : start + len(log)] = log
+        words[LOGGED_AT] = len(log)
+        first = 0
+        for at, column in places:
+            memory[at : at + 120] = log[first + 16 : first + 136]
+            memory[column : column + 32] = log[first + 152 : first + 184]
+            first += 184
+        if sequence:
+            words[PAGE // 8 + worker] = sequence
+        words[LOGGED_AT] = 0
+        _flock(self._fd, fcntl.LOCK_UN)
+
     def _apply(self, log: bytes) -> None:
         memory, at, end = self.memory, 0, len(log)
         while at < end:
@@ -238,9 +263,9 @@ class Table:
         for at, column in list(self._held_by(worker)):
             if not self._enter_until(until):
                 return False
-            held = struct.unpack_from("=4q", self.memory, column)
-            kept = struct.unpack_from("=4q", self.memory, at + HELD_AT)
-            rest = struct.pack("=4q", *(whole - part for whole, part in zip(kept, held, strict=True)))
+            held = HELD.unpack_from(self.memory, column)
+            kept = HELD.unpack_from(self.memory, at + HELD_AT)
+            rest = HELD.pack(*(whole - part for whole, part in zip(kept, held, strict=True)))
             self.commit(patch(at + HELD_AT, rest) + patch(column, bytes(COLUMN)))
         return True
 
@@ -274,6 +299,3 @@ class Table:
                 return False
             time.sleep(NAP)
         return True
-
-
-HELD_AT: Final = 11 * 8  # within a row: its four words of what is held
