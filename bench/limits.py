@@ -16,6 +16,8 @@ import time
 from multiprocessing import get_context
 from typing import Any
 
+import uvloop
+
 from antiphon.limits.leases import LeasedLimiter
 from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold, Limiter
@@ -84,7 +86,7 @@ async def measure_leases(path: str, limits: tuple[Limit, ...], url: str, turns: 
         await asyncio.sleep(0)
     spent = time.thread_time_ns() - before - idle
     keeper.cancel()
-    limiter.client.close()
+    await limiter.close()
     return spent / turns / 1000, waited
 
 
@@ -118,7 +120,7 @@ def main() -> None:
             text += f"   {given.processes} at once {beside:5.1f} us ({busy} found it busy)"
             if given.counters:
                 create(f"{path} leased", 1, leased=True)
-                leased, waited = asyncio.run(measure_leases(f"{path} leased", limits, given.counters, given.turns))
+                leased, waited = uvloop.run(measure_leases(f"{path} leased", limits, given.counters, given.turns))
                 text += f"   leased {leased:5.1f} us ({waited} waited)"
             print(text)
 

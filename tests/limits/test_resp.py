@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from antiphon.limits.resp import Client, Place, ReplyError, parse_url
 from tests.limits.valkey import Valkey
 
+CERTS = Path(__file__).parent.parent / "http" / "certs"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -118,3 +120,32 @@ async def test_commands_of_one_moment_are_answered_in_order(tmp_path: Path) -> N
         client.close()
     finally:
         valkey.stop()
+
+
+async def test_tls_and_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is trusted by the machine's certificates; another one is not spoken to."""
+    said: list[bytes] = []
+    ended = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        said.append(await reader.read(1000))
+        writer.write(b"+OK\r\n")
+        await reader.read(1000)
+        writer.write(b"+PONG\r\n")
+        await reader.read()
+        writer.close()
+        ended.set()
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTS / "server_cert.pem", CERTS / "server_key.pem")
+    async with await asyncio.start_server(handle, "127.0.0.1", 0, ssl=context) as server:
+        place = parse_url(f"rediss://bob:s%2Fecret@localhost:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(ConnectionError):
+            await Client(place, lambda message: None).call("PING")
+        assert said == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(CERTS / "server_cert.pem"))
+        client = Client(place, lambda message: None, timeout=10.0)
+        assert await client.call("PING") == "PONG"
+        assert b"AUTH\r\n$3\r\nbob\r\n$7\r\ns/ecret\r\n" in said[0]
+        client.close()
+        await ended.wait()

@@ -214,7 +214,7 @@ class Limiter:
         except BaseException:
             table.leave()
             raise
-        table.commit_rows(log, [row.place for row in rows], self.worker, sequence)
+        table.commit_rows(log, rows, self.worker, sequence)
         return None
 
     def _explain(self, rows: Rows, when: Moment, requests: int, spent: Amounts, held: Amounts, turns: int) -> Refused:

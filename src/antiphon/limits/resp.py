@@ -11,6 +11,7 @@ import ssl
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 PORT = 6379
@@ -130,8 +131,7 @@ class _Connection(asyncio.Protocol):
         self.is_lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
 
     def call(self, *parts: str | bytes | int) -> asyncio.Future[object]:
         loop = asyncio.get_running_loop()

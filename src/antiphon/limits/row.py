@@ -42,8 +42,7 @@ class Standing(NamedTuple):
 
 class Row:
     __slots__ = (
-        "at", "budgets", "column", "concurrent", "counts_money", "digest", "has_minutes", "limit", "minutes",
-        "place", "rates",
+        "at", "budgets", "column", "concurrent", "counts_money", "digest", "has_minutes", "limit", "minutes", "rates",
     )  # fmt: skip
 
     def __init__(self, limit: Limit, digest: int, at: int, column: int) -> None:
@@ -51,7 +50,6 @@ class Row:
         self.digest = digest
         self.at = at
         self.column = column  # where this worker's part of what is held stands
-        self.place = (at, column)
         written = [getattr(limit, name) for name in MEASURES]
         self.rates = tuple(UNLIMITED if rate is None else rate for rate in written[:4])
         self.minutes = tuple(rate * MINUTE for rate in self.rates)

@@ -23,7 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 MAGIC: Final = 0x41504C494D495401  # with the version of the layout in its last byte
 PAGE: Final = 4096
@@ -57,6 +57,13 @@ def patch(at: int, data: bytes) -> bytes:
 
 
 assert (HEAD.size, STATE.size, HELD.size, CHANGE.size) == (16, 120, 32, 184)
+
+
+class Placed(Protocol):
+    """A row, by where it and this worker's column of it stand."""
+
+    at: int
+    column: int
 
 
 class TableFull(Exception):
@@ -160,14 +167,15 @@ class Table:
         words[LOGGED_AT] = 0
         _flock(self._fd, fcntl.LOCK_UN)
 
-    def commit_rows(self, log: bytes, places: Sequence[tuple[int, int]], worker: int, sequence: int) -> None:
+    def commit_rows(self, log: bytes, rows: Sequence[Placed], worker: int, sequence: int) -> None:
         """As `commit`, of a log of CHANGEs and, unless it is 0, a sequence. It knows where they are in the log: 0.8 us
         less for a row."""
         memory, words, start = self.memory, self.words, self._log
         memory[start : start + len(log)] = log
         words[LOGGED_AT] = len(log)
         first = 0
-        for at, column in places:
+        for row in rows:
+            at, column = row.at, row.column
             memory[at : at + 120] = log[first + 16 : first + 136]
             memory[column : column + 32] = log[first + 152 : first + 184]
             first += 184
