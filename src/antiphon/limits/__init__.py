@@ -8,5 +8,6 @@
 `headers`    `x-ratelimit-*`
 `resp`       a small client for Redis and Valkey
 `central`    the scripts that run there
+`leased_row` a row whose limit other machines share
 `leases`     slices of a limit that several machines share
 """

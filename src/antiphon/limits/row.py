@@ -66,11 +66,8 @@ class Row:
     def move(
         self, memory: mmap, when: Moment, requests: int, spent: Amounts, held: Amounts, turns: int, checked: bool
     ) -> bytes | None:
-        """The change to the row and to this worker's column, for the log. `held` and `turns` may be negative.
-        None: the limit does not allow it.
-
-        Written out in one frame: it is most of what a turn costs here.
-        """
+        """The change to the row and to this worker's column, for the log. `held` and `turns` may be negative. None: the
+        limit does not allow it. (In one piece: it is most of what a turn costs here.)"""
         (
             digest, then, asked, inputs, outputs, tokens, day, month, today, this_month, ever, kept, due, running, owed
         ) = STATE.unpack_from(memory, self.at)  # fmt: skip

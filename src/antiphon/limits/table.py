@@ -75,7 +75,8 @@ def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = 
     there was none, and what the books say was spent is to be restored (limiter.py). `leased`: other machines share the
     limits (leases.py).
 
-    What dead workers held is released. After a reboot the monotonic clock starts anew, and so do the rows' times.
+    `workers`: one more than there are, if the supervisor resettles (limiter.py): the last number is its own. What dead
+    workers held is released. After a reboot the monotonic clock starts anew, and so do the rows' times.
     """
     fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -121,7 +122,10 @@ def _whole_pages(size: int) -> int:
 
 
 class Table:
-    """One process's view of the file. `enter`, then `commit` or `leave`; nothing may be awaited in between."""
+    """One process's view of the file. `enter`, then `commit` or `leave`; nothing may be awaited in between.
+
+    Opened by the process that uses it, after the fork: who inherits the file inherits its lock.
+    """
 
     def __init__(self, path: str, patience: float = PATIENCE) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
