@@ -249,6 +249,24 @@ async def test_a_flush_does_not_forget_a_budget(machine: Machines) -> None:
     await must(limiter, Cost(money=10))
 
 
+async def test_after_a_flush_what_is_held_is_reserved_anew(machine: Machines) -> None:
+    limit = Limit("a", total=100)
+    one, two = machine("one", limit, ttl=2_000_000), machine("two", limit)
+    hold = await must(one, Cost(money=60))
+    (row,) = one._leased.values()
+    await one.client.call("FLUSHALL")
+    before = row.look(one.table.memory).until
+
+    async def renewed() -> bool:
+        await one.look_after()
+        return row.look(one.table.memory).until > before
+
+    await until(renewed)
+    assert isinstance(await admit(two, Cost(money=41)), Refused)
+    await must(two, Cost(money=40))
+    hold.settle(Cost(money=60))
+
+
 async def test_a_script_flush_is_no_outage(machine: Machines) -> None:
     limiter = machine("one", Limit("a", total=100))
     await must(limiter, Cost(money=10))

@@ -435,3 +435,19 @@ def test_a_worker_whose_clock_is_behind_takes_nothing_away(make: Make, time: Tim
     admit(behind, cost=Cost(30, 0)).settle(Cost(30, 0))
     assert refuse(one, cost=Cost(1, 0)).wait == 1_000_000
     behind.table.close()
+
+
+def test_limits_with_one_name_are_apart(make: Make) -> None:
+    """A key's own, another key's own, one of the settings, and two of one key."""
+    limiter = make(Limit("x", total=100))
+    one = Caller("one", limits=(Limit("x", total=30), Limit("x", concurrent=2)))
+    two = Caller("two", limits=(Limit("x", total=80),))
+    hold = admit(limiter, one, cost=Cost(money=30))
+    assert refuse(limiter, one, cost=Cost(money=1)).most == 30
+    admit(limiter, one, cost=Cost())
+    assert refuse(limiter, one, cost=Cost()).measure == "concurrent"
+    admit(limiter, two, cost=Cost(money=70))
+    assert refuse(limiter, two, cost=Cost(money=1)).most == 100
+    hold.settle(Cost())
+    assert refuse(limiter, two, cost=Cost(money=11)).most == 80
+    admit(limiter, one, cost=Cost(money=30))

@@ -90,7 +90,7 @@ if status == 0 then
     if limits[m] < 0 then
       target = 0
     elseif mode == 'return' then
-      target = math.min(target, needed[m])
+      target = math.min(needed[m], math.max(target, most[m]))  -- not less, even if what was leased is forgotten here
     elseif mode == 'ahead' then  -- a tenth of what is left, unless that is less than one of the eight that are wanted
       local more = math.min(needed[m] - target, math.floor((most[m] - target) * AHEAD))
       if more * 8 >= needed[m] - target and more > 0 then target = target + more end

@@ -12,7 +12,7 @@ is in the row, so that an answer that comes too late is not taken for that of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,13 +21,12 @@ from antiphon.limits.central import Answer, Question
 from antiphon.limits.clock import Clock
 from antiphon.limits.leased_row import LeasedRow, Reading
 from antiphon.limits.limit import MEASURES, MINUTE, NOTHING, Caller, Cost, Limit, Refused
-from antiphon.limits.limiter import BUSY, Hold, Limiter, Rows, digest_of
+from antiphon.limits.limiter import BUSY, Hold, Limiter, Rows
 from antiphon.limits.resp import Client, Place, ReplyError
 from antiphon.limits.row import Row, Standing, needs
 from antiphon.limits.table import Table
 
 TTL: Final = 10_000_000  # microseconds that a lease holds without a word from its machine
-RENEW: Final = 3_000_000  # microseconds after which a lease that is used is renewed
 TICK: Final = 1.0  # seconds between looks at the leases
 STUCK: Final = 3_000_000  # microseconds after which an exchange is given up for dead
 PAUSE: Final = 0.5  # seconds without a try after the counters could not be reached
@@ -68,6 +67,7 @@ class LeasedLimiter(Limiter):
         self._is_open = is_open
         self._ttl = ttl
         self._holds = ttl * 9 // 10  # a machine gives a lease up before the counters do
+        self._renews = ttl * 6 // 10  # … and renews one that is used when so much of it is left
         self._report = report
         self._leased: dict[int, LeasedRow] = {}  # by digest
         self._known: dict[int, tuple[int, int, tuple[int, ...]]] = {}  # day, month, used of each measure
@@ -298,10 +298,8 @@ class LeasedLimiter(Limiter):
             now = self._moment()[0]
             if not is_used and _has_slack(row, reading):
                 await self._exchange(row, "return", (0,) * 8)
-            elif reading.until < now + self._holds - RENEW and (
-                reading.spent != reading.acknowledged or any(reading.held)
-            ):
-                await self._exchange(row, "ahead", (0,) * 8)
+            elif reading.until < now + self._renews and (reading.spent != reading.acknowledged or any(reading.held)):
+                await self._exchange(row, "need", (0,) * 8)
 
     async def return_all(self) -> None:
         """Gives up what is not held."""
@@ -346,6 +344,8 @@ class _Part(Limiter):
     """This machine's part of each limit, while the counters cannot be reached: as if each machine were alone, with the
     limits divided by the machines that were known."""
 
+    realm = "part"
+
     def __init__(self, whole: LeasedLimiter, machines: int) -> None:
         super().__init__(whole.table, whole.worker, whole.limits, whole.clock, is_new=False)
         self._machines = machines
@@ -353,8 +353,10 @@ class _Part(Limiter):
     def _applying(self, caller: Caller, model: str) -> list[Limit]:
         return [_divided(limit, self._machines) for limit in super()._applying(caller, model)]
 
-    def _digest(self, limit: Limit, caller: Caller, model: str) -> int:
-        return digest_of(f"part\0{limit.subject(caller, model)}")
+    def _subjects(self, limits: list[Limit], caller: Caller, model: str) -> Iterator[tuple[Limit, str]]:
+        whole = super()._applying(caller, model)
+        names = (name for _, name in super()._subjects(whole, caller, model))
+        return zip(limits, names, strict=True)
 
 
 def _divided(limit: Limit, machines: int) -> Limit:

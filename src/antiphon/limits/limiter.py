@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -53,6 +53,7 @@ class Limiter:
     """Of one worker. `limits` are those of the settings; a caller brings its own besides."""
 
     kind: type[Row] = Row
+    realm = "whole"  # rows of different realms are apart
 
     def __init__(
         self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None, *, is_new: bool = True
@@ -69,7 +70,8 @@ class Limiter:
             raise TimeoutError("the table of limits is locked by a process that does not run")
 
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
-        """Holds `cost` in every limit that applies, and counts a request; or does nothing at all."""
+        """Holds `cost` in every limit that applies, and counts a request; or does nothing at all. `model`: as routes
+        name it; names that clients make up would fill the table where a limit is per model."""
         rows = self._rows.get((caller, model))
         if rows is None:
             try:
@@ -112,7 +114,9 @@ class Limiter:
     def fit_output(self, caller: Caller, model: str, input: int, output: int) -> int:
         """The part of `output` that the limits can ever allow beside `input`; at least 1: a prompt that is too large
         is refused as such."""
-        for limit in self._applying(caller, model):
+        rows = self._rows.get((caller, model))
+        limits = self._applying(caller, model) if rows is None else [row.limit for row in rows]
+        for limit in limits:
             if limit.output_tokens_per_minute is not None:
                 output = min(output, limit.output_tokens_per_minute)
             if limit.tokens_per_minute is not None:
@@ -231,7 +235,7 @@ class Limiter:
         if limits and not self.table.enter():
             return None
         try:
-            rows = tuple(self._row(limit, self._digest(limit, caller, model)) for limit in limits)
+            rows = tuple(self._row(limit, digest_of(name)) for limit, name in self._subjects(limits, caller, model))
         finally:
             if limits:
                 self.table.leave()
@@ -240,8 +244,14 @@ class Limiter:
         self._rows[caller, model] = rows
         return rows
 
-    def _digest(self, limit: Limit, caller: Caller, model: str) -> int:
-        return digest_of(limit.subject(caller, model))
+    def _subjects(self, limits: list[Limit], caller: Caller, model: str) -> Iterator[tuple[Limit, str]]:
+        """Whose row each one is. A key's own limits are its alone; two with one name have a row each."""
+        seen: dict[str, int] = {}
+        for limit in limits:
+            owner = f"own\0{caller.key}" if any(limit is own for own in caller.limits) else "all"
+            name = f"{owner}\0{limit.subject(caller, model)}"
+            seen[name] = count = seen.get(name, 0) + 1
+            yield limit, f"{self.realm}\0{name}\0{count}"
 
     def _row(self, limit: Limit, digest: int) -> Row:
         at = self.table.find(digest, self.clock.read() - IDLE)
