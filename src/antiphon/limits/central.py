@@ -27,6 +27,7 @@ class Question(NamedTuple):
     acknowledged: tuple[int, ...]
     needed: tuple[int, ...]
     known: tuple[int, ...]
+    held: tuple[int, ...]
 
     def arguments(self) -> tuple[str | int, ...]:
         head = (
@@ -39,7 +40,7 @@ class Question(NamedTuple):
             CHANNEL,
             f"{self.subject:x}",
         )
-        return (*head, *self.limits, *self.spent, *self.acknowledged, *self.needed, *self.known)
+        return (*head, *self.limits, *self.spent, *self.acknowledged, *self.needed, *self.known, *self.held)
 
     @property
     def key(self) -> str:

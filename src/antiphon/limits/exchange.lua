@@ -2,7 +2,8 @@
 --
 -- KEYS[1]  a hash: field 'u' is the limit's own state, 'h:<holder>' what one machine has leased and has reported
 -- ARGV     holder, number, ttl (us), day, month, mode, channel, subject,
---          8 limits (-1: none), 5 spent (cumulative), 5 spent that was acknowledged, 8 balances needed, 3 known budgets
+--          8 limits (-1: none), 5 spent (cumulative), 5 spent that was acknowledged, 8 balances needed, 3 known budgets,
+--          8 held by turns
 -- modes    need: lease at least the balances, or nothing.  ahead: as much of them as can be spared.  return: keep no more.
 -- answers  {status, measure, wait (us), holders, time since others were asked (us), 8 balances, 8 used}
 --          status 0: done.  1: refused.  2: refused, and other machines are asked to return what they do not use.
@@ -20,6 +21,7 @@ local function numbers(from, count)
   return found
 end
 local limits, spent, acked, needed, known = numbers(9, 8), numbers(17, 5), numbers(22, 5), numbers(27, 8), numbers(35, 3)
+local held = numbers(38, 8)
 local function zeros() return {0, 0, 0, 0, 0, 0, 0, 0} end
 
 local stored = redis.call('HGET', key, 'u')
@@ -78,6 +80,10 @@ local status, measure, wait = 0, 0, 0
 local most = {}
 for m = 1, 8 do
   most[m] = math.floor(limits[m] - used[m] - leased[m] + balance[m] + 0.000001)
+  if limits[m] >= 0 and balance[m] < held[m] then  -- it was leased, but is forgotten here
+    local anew = math.max(balance[m], math.min(most[m], held[m]))
+    leased[m], balance[m] = leased[m] + anew - balance[m], anew
+  end
   if mode == 'need' and limits[m] >= 0 and most[m] < needed[m] and balance[m] < needed[m] then
     local time = -1
     if m <= 4 then time = (needed[m] - most[m]) / limits[m] * MINUTE elseif m == 5 then time = 1000000 end
@@ -90,7 +96,7 @@ if status == 0 then
     if limits[m] < 0 then
       target = 0
     elseif mode == 'return' then
-      target = math.min(needed[m], math.max(target, most[m]))  -- not less, even if what was leased is forgotten here
+      target = math.min(target, needed[m])
     elseif mode == 'ahead' then  -- a tenth of what is left, unless that is less than one of the eight that are wanted
       local more = math.min(needed[m] - target, math.floor((most[m] - target) * AHEAD))
       if more * 8 >= needed[m] - target and more > 0 then target = target + more end

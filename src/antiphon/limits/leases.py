@@ -243,7 +243,8 @@ class LeasedLimiter(Limiter):
         self.table.commit(log)
         spent = (reading.spent, reading.acknowledged)
         question = Question(
-            self.table.holder, now, self._ttl, day, month, mode, row.digest, row.limits(), *spent, needed, known
+            self.table.holder, now, self._ttl, day, month, mode, row.digest, row.limits(), *spent, needed, known,
+            reading.held,
         )  # fmt: skip
         return question, reading
 
