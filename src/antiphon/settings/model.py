@@ -155,6 +155,42 @@ class KeySettings:
     receipts: bool | None = None
     max_requests: int | None = None  # None: as the server's max_key_requests says
     safety: PolicySettings | None = None
+    team: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    limits: MeasureSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSettings:
+    """Micro-units; written in units of the currency. None: no limit."""
+
+    day: int | None = None
+    month: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSettings:
+    """What a limit limits. None: it does not."""
+
+    requests_per_minute: int | None = None
+    input_tokens_per_minute: int | None = None
+    output_tokens_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    concurrent: int | None = None
+    budget: BudgetSettings = BudgetSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSettings(MeasureSettings):
+    """`[[limit]]`: for whom. Nothing written: for all."""
+
+    name: str = ""  # required
+    keys: tuple[str, ...] = ()
+    teams: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    models: tuple[str, ...] = ()
+    per: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,10 +323,14 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class AccountsSettings:
-    """Both may hold a password, so neither is ever shown."""
+    """The URLs may hold passwords, so they are never shown."""
 
     store: Secret | None = None
-    counters: Secret | None = None
+    counters: Secret | None = None  # of Redis or Valkey; None: the limits are this machine's
+    on_counters_failure: str = "closed"
+    reserve_output: int = 4096  # tokens that are held for an answer at a time
+    on_limit: str = "end"  # what becomes of a stream that reaches a limit
+    time_zone: str = "UTC"  # of days and months
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +343,7 @@ class Settings:
     engine: EngineSettings = EngineSettings()
     accounts: AccountsSettings = AccountsSettings()
     models: tuple[ModelSettings, ...] = ()
+    limits: tuple[LimitSettings, ...] = ()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences

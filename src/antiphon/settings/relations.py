@@ -18,7 +18,7 @@ from antiphon.settings.walk import Document, Faults, Places, rows
 
 
 def check(document: Document, faults: Faults, places: Places) -> None:
-    for table, label in (("upstream", "name"), ("route", "model"), ("key", "name")):
+    for table, label in (("upstream", "name"), ("route", "model"), ("key", "name"), ("limit", "name")):
         _unique(document, table, label, faults, places)
     _queues(document, faults)
     _targets(document, faults)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
 from antiphon.settings.kinds import (
-    COUNTERS,
     DOLLARS,
     NAME,
     PARAMETER_NAME,
@@ -31,8 +30,9 @@ from antiphon.settings.kinds import (
     switch_or,
     whole,
 )
+from antiphon.settings.limits import COUNTERS, LABELS, MONEY, TIME_ZONE, check_limit
 from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
-from antiphon.settings.model import ModelSettings, ServerSettings, Settings
+from antiphon.settings.model import LimitSettings, ModelSettings, ServerSettings, Settings
 from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 
 
@@ -265,6 +265,32 @@ ROUTE = Table(
     required=("model", "targets"),
 )
 
+PER_MINUTE = whole(1, 1_000_000_000)
+
+MEASURES: dict[str, Node] = {
+    "requests_per_minute": PER_MINUTE,
+    "input_tokens_per_minute": PER_MINUTE,
+    "output_tokens_per_minute": PER_MINUTE,
+    "tokens_per_minute": PER_MINUTE,
+    "concurrent": whole(1, 1_000_000),
+    "budget": Table(model.BudgetSettings, {"day": MONEY, "month": MONEY, "total": MONEY}),
+}
+
+LIMIT = Table(
+    model.LimitSettings,
+    {
+        "name": NAME,
+        "keys": Many(NAME),
+        "teams": Many(NAME),
+        "labels": LABELS,
+        "models": Many(NAME),
+        "per": Many(one_of("key", "team", "model")),
+        **MEASURES,
+    },
+    required=("name",),
+    check=check_limit,
+)
+
 KEY = Table(
     model.KeySettings,
     {
@@ -275,6 +301,9 @@ KEY = Table(
         "receipts": SWITCH,
         "max_requests": whole(0),
         "safety": Table(model.PolicySettings, POLICY),
+        "team": NAME,
+        "labels": LABELS,
+        "limits": Table(model.MeasureSettings, MEASURES, check=check_limit),
     },
     required=("name", "secret"),
 )
@@ -336,7 +365,17 @@ MODEL = Table(
     required=("name",),
 )
 
-ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": COUNTERS})
+ACCOUNTS = Table(
+    model.AccountsSettings,
+    {
+        "store": STORE,
+        "counters": COUNTERS,
+        "on_counters_failure": one_of("closed", "open"),
+        "reserve_output": whole(1, 1_000_000),
+        "on_limit": one_of("end", "run"),
+        "time_zone": TIME_ZONE,
+    },
+)
 
 
 def _build_settings(
@@ -345,9 +384,10 @@ def _build_settings(
     route: tuple[model.RouteSettings, ...] = (),
     key: tuple[model.KeySettings, ...] = (),
     model: tuple[ModelSettings, ...] = (),
+    limit: tuple[LimitSettings, ...] = (),
     **parts: object,
 ) -> Settings:
-    return Settings(server or ServerSettings(), upstream, route, key, models=model, **parts)  # type: ignore[arg-type]
+    return Settings(server or ServerSettings(), upstream, route, key, models=model, limits=limit, **parts)  # type: ignore[arg-type]
 
 
 ROOT = Table(
@@ -361,6 +401,7 @@ ROOT = Table(
         "engine": ENGINE,
         "accounts": ACCOUNTS,
         "model": Rows(MODEL, "name"),
+        "limit": Rows(LIMIT, "name"),
     },
 )
 
@@ -383,4 +424,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 # Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "counters"))
+IDLE: tuple[tuple[str, str], ...] = (
+    ("server", "control"),
+    *(("accounts", key) for key in ACCOUNTS.keys if key != "store"),
+)
