@@ -2,9 +2,10 @@
 
 While it computes, questions gather. The next batch is for whom the least is left to do, so that a long text, judged
 piece by piece, does not keep short ones waiting; every few batches one is for whoever waits longest, so that short ones
-do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question
-whose time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
-An early look waits for nobody: it is cheap, and done in the thread of the loop while the other one computes.
+do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; the time
+of a question runs from when it was begun, and when it is over the answer is what was found until then, and FAILED;
+texts that were judged before cost nothing. An early look waits for nobody: it is cheap, and done in the thread of the
+loop while the other one computes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from antiphon.evaluators.parts import Part
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
 
-MOST_WAITING: Final = 256  # questions
+MOST_WAITING: Final = 4096  # questions: a few dozen of each worker
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 # Small batches: the classifier judges text by text, so a larger one gains nothing and others wait for it.
 BATCH_PIECES: Final = 16
@@ -46,11 +47,16 @@ class Piece:
 class Case:
     """One question, until it is answered."""
 
-    __slots__ = ("_each", "_reply", "characters", "id", "left", "missing", "pieces", "stage", "timer", "verdict")
+    __slots__ = (
+        *("_each", "_reply", "characters", "id", "is_begun", "left", "missing", "pieces", "seconds", "stage", "timer"),
+        "verdict",
+    )
 
     def __init__(self, ask: Ask, reply: Reply) -> None:
         self.id = ask.id
         self.stage = ask.stage
+        self.seconds = ask.seconds
+        self.is_begun = False
         self.timer: asyncio.TimerHandle | None = None
         self.characters = sum(map(len, ask.texts))
         self.pieces: deque[Piece] = deque()  # not yet begun
@@ -111,7 +117,7 @@ class Docket:
             reply(Told(case.id, case.verdict | FAILURE, overloaded=True))
         else:
             self._open[case] = None
-            case.timer = self._loop.call_later(ask.seconds, self._expire, case)
+            case.timer = self._loop.call_later(ask.waits + ask.seconds, self._expire, case)
             self._characters += case.characters
             self._work()
 
@@ -180,9 +186,18 @@ class Docket:
                     self._settle(piece, known)
                 else:
                     groups.setdefault((piece.name, case.stage), []).append(piece)
+                    self._begin(case)
                     pieces += 1
                     characters += size
         return groups
+
+    def _begin(self, case: Case) -> None:
+        """From here on its time runs."""
+        if not case.is_begun:
+            case.is_begun = True
+            if case.timer is not None:
+                case.timer.cancel()
+            case.timer = self._loop.call_later(case.seconds, self._expire, case)
 
     def _turn(self) -> list[Case]:
         """Those with pieces to begin, in the order in which they are served."""

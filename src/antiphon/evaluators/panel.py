@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from antiphon.evaluators.client import Done, EarlyDone, EvaluatorClient
+from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.link import EarlyDone
+from antiphon.evaluators.share import Done
 from antiphon.evaluators.topic import Topic
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict

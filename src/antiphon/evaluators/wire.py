@@ -27,7 +27,8 @@ class Ask(msgspec.Struct, array_like=True, tag=True):
     stage: Stage
     texts: list[str]
     parts: list[str]  # by whom: names of what is loaded
-    seconds: float  # after these the answer is what was found until then
+    seconds: float  # after these, since it was begun, the answer is what was found until then
+    waits: float = 0.0  # seconds until it must be begun
 
 
 class EarlyAsk(msgspec.Struct, array_like=True, tag=True):

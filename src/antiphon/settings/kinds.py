@@ -136,12 +136,18 @@ def _read_pattern(value: object, site: Site) -> str:
     return text
 
 
-def _read_workers(value: object, site: Site) -> int:
+def processes_for(cores: int) -> int:
+    """Evaluator processes where nobody says how many. One core of two is left to the workers and to what else runs;
+    more than eight are worth their memory only to those who ask for them."""
+    return min(max(1, cores // 2), 8)
+
+
+def _read_count(value: object, auto: int, most: int) -> int:
     if value == "auto":
-        return site.cores
+        return auto
     if isinstance(value, str):
         raise Wrong(f"must be an integer or 'auto', not {quoted(value)}")
-    return _read_whole(value, 1, 1024)
+    return _read_whole(value, 1, most)
 
 
 def _read_whole(value: object, least: int, most: int | None) -> int:
@@ -246,7 +252,8 @@ NAME = Kind(_read_name)
 TARGET_MODEL = Kind(_read_target_model)
 PARAMETER_NAME = Kind(_read_parameter)
 PATTERN = Kind(_read_pattern)
-WORKERS = Kind(_read_workers, Form.VALUE)
+WORKERS = Kind(lambda value, site: _read_count(value, site.cores, 1024), Form.VALUE)
+PROCESSES = Kind(lambda value, site: _read_count(value, processes_for(site.cores), 256), Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)

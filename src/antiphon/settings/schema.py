@@ -13,6 +13,7 @@ from antiphon.settings.kinds import (
     NAME,
     PARAMETER_NAME,
     PATTERN,
+    PROCESSES,
     PROTOCOL,
     SECRET,
     STORE,
@@ -230,7 +231,10 @@ POLICY: dict[str, Node] = {
     "too_long": one_of("refuse", "unjudged"),
 }
 
-SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
+SAFETY = Table(
+    _build_safety,
+    {**POLICY, "evaluator": Rows(EVALUATOR, "kind"), "processes": PROCESSES, "queue_ms": whole(0, 600_000)},
+)
 
 ROUTE = Table(
     model.RouteSettings,
