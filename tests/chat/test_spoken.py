@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
-from antiphon.chat.spoken import TOGETHER, answer_texts, delta_words, newest_first, prompt_texts, readings
+from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, readings
 
 
 def user(text: Any) -> dict[str, Any]:
@@ -17,14 +17,11 @@ def user(text: Any) -> dict[str, Any]:
 
 def test_the_newest_message_comes_first_and_empty_ones_not_at_all() -> None:
     messages = [{"role": "system", "content": "S"}, user("A"), {"role": "assistant", "content": " "}]
-    assert prompt_texts({"messages": messages}) == ["A", "S"]
+    assert prompt_texts({"messages": messages}) == ["A", "S", "S A"]
 
 
 def test_what_a_user_said_in_several_messages_is_read_together() -> None:
-    assert prompt_texts({"messages": [user("A"), user("B")]}) == ["A\nB", "B", "A"]
-    long = prompt_texts({"messages": [user("a" * 5000), user("B")]})
-    assert len(long[0]) == TOGETHER
-    assert long[0].endswith("a\nB")
+    assert prompt_texts({"messages": [user("A"), user("B")]}) == ["B", "A", "A B"]
 
 
 def test_parts_calls_reasoning_and_refusals() -> None:
@@ -32,7 +29,8 @@ def test_parts_calls_reasoning_and_refusals() -> None:
     message = {"role": "assistant", "content": [{"type": "text", "text": "T"}, {"type": "refusal", "refusal": "R"}]}
     custom = {"id": "2", "type": "custom", "custom": {"name": "g", "input": "I"}}
     assert prompt_texts({"messages": [{**message, "tool_calls": [call, custom], "reasoning_content": "W"}]}) == [
-        'T\nR\nW\n{"a": "b"}\nI'
+        'T\nR\nW\n{"a": "b"}\nI',
+        "b I",
     ]
     picture = {"type": "image_url", "image_url": {"url": "https://x"}}
     assert prompt_texts({"messages": [user([picture])]}) == []

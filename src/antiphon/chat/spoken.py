@@ -8,13 +8,15 @@ calls, and what was said aloud.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from antiphon.chat.spelled import spelled
 from antiphon.chat.stamp import Document
+from antiphon.chat.together import EDGE, Join, joins
 
-TOGETHER = 2000  # characters of a user's last messages that are read as one: they change with every turn
 DEEPEST = 4
+ALONE = 2 * EDGE  # characters of an only message that has no edges to join
 # Escapes of JSON. A backslash before anything else says nothing.
 SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
@@ -34,14 +36,13 @@ TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 def prompt_texts(document: Document) -> list[str]:
-    """Of a checked request, the newest first: if time is short, the oldest were judged before.
-
-    What a client wrote in several messages may only make sense together."""
+    """Of a checked request, the newest first: if time is short, the oldest were judged before."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
     prediction = document.get("prediction")
     said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
-    found = newest_first(texts, [message["role"] for message in messages])
+    calls = [spelled(call_words(message)) for message in messages if message["role"] == "assistant"]
+    found = newest_first(texts, [message["role"] for message in messages], calls)
     return [said, *found] if said.strip() else found
 
 
@@ -66,15 +67,19 @@ def tool_words(document: Document) -> str:
     return "\n".join(found)
 
 
-def newest_first(texts: list[str], roles: list[str]) -> list[str]:
-    asked = [text for text, role in zip(texts, roles, strict=True) if role == "user" and text]
-    both = ["\n".join(asked)[-TOGETHER:]] if len(asked) > 1 else []
-    return [text for text in (*both, *reversed(texts)) if text.strip()]
+def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) -> list[str]:
+    """`calls`: what the calls of each message spell. What is only told by several messages together stands at the
+    end."""
+    found = [text for text in (*reversed(texts), *reversed(calls)) if text.strip()]
+    is_short = len(texts) == 1 and len(texts[0]) <= ALONE
+    return found if is_short else [*found, *joins(texts, roles)]
 
 
 def readings(text: str) -> list[str]:
     """A text as it stands and, where it is or quotes JSON, as it is meant: `\\u006bill` is a word like any other."""
     found = [text]
+    if type(text) is Join:
+        return found
     while "\\" in found[-1] and len(found) < DEEPEST:
         plain = _unescaped(found[-1])
         if plain == found[-1]:
@@ -131,7 +136,7 @@ def answer_texts(message: Document) -> list[str]:
     audio = message.get("audio")
     if isinstance(audio, dict):
         texts += _parts(audio.get("transcript"))
-    return [text for text in (*texts, *call_words(message)) if text]
+    return [text for text in (*texts, *call_words(message), spelled(call_words(message))) if text]
 
 
 def delta_words(delta: Document) -> Iterator[tuple[str, str]]:

@@ -196,11 +196,13 @@ class EvaluatorClient:
 
     def _send(self, link: Link, share: Share, now: float) -> None:
         waits = max(0.0, share.asked + self._patience.most(now) - now)
-        ask = Ask(share.id, share.topic.stage, share.texts, share.topic.parts, share.limit * SHARE, waits)
+        texts, joins = share.divided()
+        ask = Ask(share.id, share.topic.stage, texts, share.topic.parts, share.limit * SHARE, waits, joins)
         try:
             frame = pack(ask)
         except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
-            ask.texts = [encodable(text) for text in ask.texts]
+            ask.texts = [encodable(text) for text in texts]
+            ask.joins = [(encodable(first), encodable(second)) for first, second in joins]
             frame = pack(ask)
         link.send(share, frame, now)
 

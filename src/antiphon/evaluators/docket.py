@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from antiphon.evaluators.joined import found_in
 from antiphon.evaluators.memory import Memory, digest
 from antiphon.evaluators.parts import Part
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
@@ -34,14 +35,17 @@ Say = Callable[[str], None]
 
 
 class Piece:
-    __slots__ = ("case", "index", "key", "name", "text")
+    __slots__ = ("case", "halves", "index", "key", "name", "text")
 
-    def __init__(self, case: Case, index: int, name: str, key: bytes, text: str) -> None:
+    def __init__(
+        self, case: Case, index: int, name: str, key: bytes, text: str, halves: tuple[str, str] | None = None
+    ) -> None:
         self.case = case
         self.index = index  # of its text
         self.name = name  # of the part that is to judge it
         self.key = key
         self.text = text
+        self.halves = halves  # of a join
 
 
 class Case:
@@ -58,12 +62,13 @@ class Case:
         self.seconds = ask.seconds
         self.is_begun = False
         self.timer: asyncio.TimerHandle | None = None
-        self.characters = sum(map(len, ask.texts))
+        self.characters = sum(map(len, ask.texts)) + sum(len(first) + len(second) for first, second in ask.joins)
         self.pieces: deque[Piece] = deque()  # not yet begun
         self.left = 0  # characters of these
         self.missing = 0  # pieces without a verdict
         self.verdict = NOTHING
-        self._each = [NOTHING] * len(ask.texts) if 1 < len(ask.texts) <= MOST_EACH else None
+        count = len(ask.texts) + len(ask.joins)
+        self._each = [NOTHING] * count if 1 < count <= MOST_EACH else None
         self._reply = reply
 
     def find(self, index: int, verdict: Verdict) -> None:
@@ -107,7 +112,7 @@ class Docket:
 
     def take(self, ask: Ask, reply: Reply) -> None:
         case = Case(ask, reply)
-        if len(ask.texts) > MOST_TEXTS:
+        if len(ask.texts) + len(ask.joins) > MOST_TEXTS:
             case.verdict = FAILURE
         else:
             self._divide(case, ask)
@@ -150,15 +155,19 @@ class Docket:
             if part is None:
                 case.verdict |= FAILURE
                 continue
-            memory = self._memories[name]
             for index, text in enumerate(ask.texts):
                 for piece in part.pieces(text):
-                    key = digest(case.stage, piece)
-                    known = memory.find(key)
-                    if known is not None:
-                        case.find(index, known)
-                    else:
-                        case.add(Piece(case, index, name, key, piece))
+                    self._add(Piece(case, index, name, digest(case.stage, piece), piece))
+            for index, (first, second) in enumerate(ask.joins, len(ask.texts)):
+                key = digest(case.stage, first) + digest(case.stage, second)
+                self._add(Piece(case, index, name, key, f"{first} {second}", (first, second)))
+
+    def _add(self, piece: Piece) -> None:
+        known = self._memories[piece.name].find(piece.key)
+        if known is not None:
+            piece.case.find(piece.index, known)
+        else:
+            piece.case.add(piece)
 
     # One batch after the other
 
@@ -214,8 +223,12 @@ class Docket:
         found: dict[Group, list[Verdict] | Exception] = {}
         for (name, stage), pieces in groups.items():
             try:
-                verdicts = self._parts[name].evaluator.judge([piece.text for piece in pieces], stage)
-                found[name, stage] = verdicts if len(verdicts) == len(pieces) else ValueError("verdicts are missing")
+                evaluator = self._parts[name].evaluator
+                verdicts = evaluator.judge([piece.text for piece in pieces], stage)
+                if len(verdicts) != len(pieces):
+                    raise ValueError("verdicts are missing")
+                pairs = zip(pieces, verdicts, strict=True)
+                found[name, stage] = [found_in(piece.halves, verdict, evaluator, stage) for piece, verdict in pairs]
             except Exception as error:
                 found[name, stage] = error
         return found

@@ -12,7 +12,7 @@ from typing import Final
 
 from antiphon.evaluators.share import Share
 
-BURST: Final = 10
+BURST: Final = 15
 LEAST_OVERLOAD: Final = 1.0  # seconds that something waits before that is called overload
 CALM_AFTER: Final = 10.0  # seconds since a text went unjudged for want of time
 

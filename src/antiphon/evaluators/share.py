@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from antiphon.chat.together import Join
 from antiphon.evaluators.topic import Topic
 from antiphon.safety.verdict import Stage, Verdict
 
@@ -59,6 +60,14 @@ class Share:
         self.sent = 0.0  # when
         self.tries = 0
         self.is_over = False
+
+    def divided(self) -> tuple[list[str], list[tuple[str, str]]]:
+        """Its texts, and its joins, which stand behind them."""
+        texts = self.texts
+        if not texts or type(texts[-1]) is not Join:
+            return texts, []
+        joins = [text.parts for text in texts if type(text) is Join]
+        return texts[: -len(joins)], joins
 
 
 class Merge:
