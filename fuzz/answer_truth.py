@@ -84,13 +84,17 @@ def _whole_texts(plain: bytes, answer: Answer) -> list[str]:
 def _take(document: dict[str, Any], answer: Answer, texts: list[str]) -> bool:
     """Adds the text of the first choice; True: it is finished."""
     choices = document.get("choices")
-    for entry in choices if isinstance(choices, list) else []:
-        if not isinstance(entry, dict) or entry.get("index", 0) != 0 or isinstance(entry.get("index"), bool | float):
+    if isinstance(choices, dict):  # one, without its list
+        choices = [choices]
+    for position, entry in enumerate(choices if isinstance(choices, list) else []):
+        index = entry.get("index", position) if isinstance(entry, dict) else None
+        if index != 0 or isinstance(index, bool | float):
             continue
         text = entry.get("text") if answer.endpoint == "completions" else _content(entry)
         if isinstance(text, str):
             texts.append(text)
-        reason = entry.get("finish_reason")
+        inner = entry.get("delta")
+        reason = entry.get("finish_reason") or (inner.get("finish_reason") if isinstance(inner, dict) else None)
         if (
             reason.get("type") if isinstance(reason, dict) else reason
         ):  # whatever it is: a value that no row has is an end

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.processes import resident_bytes, stop, tree
+from bench.start import is_ready
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "antiphon")
 START_WITHIN = 60.0
@@ -68,6 +69,7 @@ def started(folder: Path, text: str, environ: Mapping[str, str] | None = None) -
         )
     try:
         port = _port(process, folder)
+        _wait_until_ready(port)
         yield Gateway(process.pid, _worker(process.pid), port, folder)
     finally:
         stop(process)
@@ -92,6 +94,15 @@ def _port(process: subprocess.Popen[bytes], folder: Path) -> int:
             break
     reason = (folder / "stderr.log").read_text()[-2000:]
     raise NotStarted(f"the gateway did not start: {said.decode(errors='replace')} {reason}")
+
+
+def _wait_until_ready(port: int) -> None:
+    """Until the evaluators have started, too."""
+    deadline = time.monotonic() + START_WITHIN
+    while not is_ready(port):
+        if time.monotonic() > deadline:
+            raise NotStarted("the gateway is not ready")
+        time.sleep(0.02)
 
 
 def _worker(supervisor: int) -> int:

@@ -78,7 +78,7 @@ ODD_FIELDS = (
     b"connection: close",
     b"connection: keep-alive",
     b"connection: close, keep-alive",
-    b"connection: idempotency-key",
+    b"connection: traceparent",
     b"connection: upgrade\r\nupgrade: websocket",
     b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__",
     b"upgrade: h2c",

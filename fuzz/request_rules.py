@@ -51,10 +51,14 @@ def judge(
 
 def marker_of(read: Read) -> str:
     """From the header; from the body where the header was mutated away."""
-    found = MARKER.search((read.first(b"idempotency-key") or b"").decode("latin-1"))
+    found = MARKER.search(_key(read))
     if found is None:
         found = MARKER.search(_plain(read).decode("utf-8", "replace"))
     return found[0] if found is not None else ""
+
+
+def _key(read: Read) -> str:
+    return (read.first(b"idempotency-key") or b"").decode("latin-1")
 
 
 def _plain(read: Read) -> bytes:
@@ -67,8 +71,9 @@ def _plain(read: Read) -> bytes:
 
 
 def _sender(read: Read | None, request: Request | None) -> Request | None:
-    """The request whose dialect an error must have; None where the head does not say it for certain."""
-    known = read is not None and read.method in METHODS
+    """The request whose dialect an error must have; None where the head does not say it for certain. A marker in the
+    body does not: the request before it may have swallowed it."""
+    known = read is not None and read.method in METHODS and MARKER.fullmatch(_key(read)) is not None
     return request if known and request is not None and request.exact else None
 
 
@@ -80,7 +85,8 @@ def _response_breaches(
         found.append(("x-request-id stands once in every answer", f"{response.status} has none"))
     if response.interim and read is not None and b"expect" not in read.headers:
         found.append(("100 Continue only where it was expected", ""))
-    if fault := _status_fault(response, turns):
+    is_marked = read is not None and bool(marker_of(read))
+    if fault := _status_fault(response, turns, is_marked=is_marked):
         found.append(("no 5xx by our own fault", fault))
     if response.status >= 400 and not (read is not None and read.method == b"HEAD"):
         fault = error_fault(response, request.dialect if request is not None else None)
@@ -93,8 +99,11 @@ def _response_breaches(
     return found
 
 
-def _status_fault(response: Response, turns: list[int]) -> str | None:
+def _status_fault(response: Response, turns: list[int], *, is_marked: bool) -> str | None:
+    """`is_marked`: what the upstream said to this request is known."""
     status = response.status
+    if status in (502, 503, 504) and not is_marked:
+        return None
     if status < 500 or (status in REFUSALS):
         return None
     told = any(turn == 0 or turn >= 400 for turn in turns)
@@ -113,7 +122,7 @@ def _turns_fault(response: Response, read: Read | None, turns: list[int]) -> str
         return None
     path = read.target.partition(b"?")[0]
     asks = read.method == b"POST" and path.endswith((b"/completions", b"/embeddings"))
-    if response.status == 200 and asks and not turns and b"idempotency-key" in read.headers:
+    if response.status == 200 and asks and not turns and MARKER.fullmatch(_key(read)):
         return "an answer without a turn"
     if 400 <= response.status < 500 and any(200 <= turn < 400 for turn in turns):
         return f"{response.status} although the upstream was asked and answered {turns[0]}"
@@ -139,7 +148,9 @@ def _session_breaches(session: Session, meaning: Meaning, responses: list[Respon
     last = len(session.requests) - 1
     if len(responses) > count + (meaning.rest in (Rest.BAD, Rest.PARTIAL)):
         return [Breach("no more answers than requests", f"{len(responses)} for {count}", last)]
-    if len(responses) == count + 1 and responses[-1].status < 400:
+    # A GET is answered by its head alone, and the connection ends. (A turn would show among the upstream's.)
+    is_head_alone = responses and responses[-1].headers.get(b"connection") == b"close"
+    if len(responses) == count + 1 and responses[-1].status < 400 and not is_head_alone:
         return [Breach("what is no valid HTTP is refused", f"answered with {responses[-1].status}", last)]
     closed_early = len(responses) < count and ended and not (responses and responses[-1].closes)
     if closed_early:

@@ -44,7 +44,7 @@ async def test_log_files_are_opened_anew_in_every_worker(tmp_path: Path, number:
         gateway.process.send_signal(number)
         await gateway.said(f"{number.name} received")
         await until(lambda: all(log in open_files(pid) for pid in before))
-        assert not any(tmp_path / "a.log.1" in open_files(pid) for pid in before)
+        await until(lambda: not any(tmp_path / "a.log.1" in open_files(pid) for pid in before))  # closed after that
         for _ in range(4):
             await logged(gateway, log)
         assert gateway.children() == before
@@ -60,6 +60,18 @@ async def test_one_worker_can_be_told_by_itself(tmp_path: Path, number: signal.S
         os.kill(worker, number)
         await until(lambda: log in open_files(worker))
         await logged(gateway, log)
+
+
+async def test_a_signal_that_is_for_workers_does_not_end_the_supervisor(tmp_path: Path) -> None:
+    """`systemctl kill -s USR2` goes to every process of the service."""
+    async with serving(tmp_path, logging_settings(tmp_path)) as gateway:
+        await gateway.ready()
+        before = gateway.children()
+        gateway.process.send_signal(signal.SIGUSR2)
+        gateway.process.send_signal(signal.SIGHUP)
+        await gateway.said("SIGHUP received")  # it came later, and was taken
+        await logged(gateway, tmp_path / "a.log")
+        assert gateway.children() == before
 
 
 async def test_signals_for_the_log_end_no_process(tmp_path: Path) -> None:

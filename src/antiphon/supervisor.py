@@ -75,6 +75,7 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     except OSError as error:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {_why_not(settings.server.listen, error)}")
         return 1
+    signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_room() as room:
         return Supervisor(settings, sockets, room, host, least_patience).run()

@@ -27,6 +27,7 @@ from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
+from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
@@ -36,6 +37,7 @@ from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
 from antiphon.settings.evaluators import KINDS
 from antiphon.settings.model import ServerSettings, TimeoutSettings, UpstreamSettings
+from antiphon.settings.models import model_table
 from antiphon.settings.policies import policies
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
@@ -310,7 +312,14 @@ def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUp
     embedded = frozenset(row.name for row in settings.upstreams if row.protocol == "embedded")
     asked = [row.name for row in settings.upstreams if row.list_models and row.name not in embedded]
     sources = {name: upstreams[name].models for name in asked}
-    return Models(gateway.routes, born, sources, embedded, gateway.clock, log.error)
+    table, vendors = model_table(settings), {row.name: row.protocol for row in settings.upstreams}
+
+    def sizes(upstream: str, model: str, told: Sizes) -> Sizes:
+        if upstream in embedded:
+            return Sizes(settings.engine.context)
+        return table.sizes(model, vendors.get(upstream), told)
+
+    return Models(gateway.routes, born, sources, embedded, gateway.clock, log.error, sizes)
 
 
 def _door_options(server: ServerSettings) -> DoorOptions:

@@ -102,6 +102,31 @@ def test_free_objects_and_unknown_names_travel() -> None:
     assert parse(document, strict=False).document == document
 
 
+def test_so_is_one_with_much_behind_it() -> None:
+    for name in ("Messages" + " " * 100, "messages\0" + "x" * 100_000):
+        with pytest.raises(RequestError, match="Did you mean"):
+            parse(chat(**{name: []}), strict=False)
+
+
+@pytest.mark.parametrize("place", ["top", "message", "completion"])
+def test_unknown_names_are_bounded(place: str) -> None:
+    """To compare each of 100,000 names takes 100 ms, in which nobody else is served."""
+    many = {f"K{number}": 0 for number in range(10_000)}
+
+    def read(names: dict[str, Any]) -> None:
+        if place == "completion":
+            parse_completion({"model": "m", "prompt": "x", **names}, strict=False)
+        else:
+            parse(chat(**names) if place == "top" else chat(messages=[{**USER, **names}]), strict=False)
+
+    read(many)
+    with pytest.raises(RequestError) as caught:
+        read({**many, "more": 0})
+    error: AntiphonError = caught.value
+    assert (error.status, error.code) == (400, "json_too_many_values")
+    assert "10000" in error.message
+
+
 def test_a_look_alike_leaves_the_fast_path() -> None:
     assert read_plain(b'{"model":"m","messages":[{"role":"user","content":"x"}]}') is not None
     assert read_plain(b'{"model":"m","messages":[{"role":"user","content":"x"}],"Model":"n"}') is None

@@ -289,6 +289,14 @@ def test_a_large_body() -> None:
             assert client.answer().body == b"POST / " + body
 
 
+def test_a_bad_body_behind_a_declined_upgrade_is_the_clients_fault() -> None:
+    upgrade = (b"Connection: upgrade", b"Upgrade: h2c", b"Transfer-Encoding: chunked")
+    with running(echo) as run, run.client() as client:
+        client.send(get(b"/", *upgrade, method=b"POST") + b"2\r\nhi\r\n0\r\nContent-Length: 3\r\n\r\n")
+        assert client.answer().status == 400
+        assert not run.errors
+
+
 def test_upgrade_is_declined_and_its_body_read() -> None:
     """Java's HttpClient asks for h2c on every POST to an http:// address."""
     upgrade = (b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAMAAABk")

@@ -66,6 +66,17 @@ def test_health_is_answered_though_silent_connections_flood_in() -> None:
             client.close()
 
 
+def test_idle_connections_make_room_however_fast_new_ones_come() -> None:
+    with running(later, TWO) as run:
+        clients = []
+        for _ in range(50):
+            clients.append(run.connect())
+            assert ask(run, clients[-1]) == 200
+            run.wait_for(lambda: run.server.active == 0)
+        for client in clients:
+            client.close()
+
+
 def test_the_connection_that_is_idle_for_longest_makes_room() -> None:
     with running(later, replace(TWO, max_connections=3)) as run:
         first, second = run.connect(), run.connect()

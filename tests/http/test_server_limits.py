@@ -56,6 +56,7 @@ REFUSALS: dict[str, tuple[int, bytes]] = {
     "rtsp": (400, head(b"GET / RTSP/1.0", HOST)),
     "rtsp 1.1": (400, head(b"POST / RTSP/1.1", HOST, b"Content-Length: 5") + b"hello"),
     "rtsp for all": (400, head(b"OPTIONS * RTSP/1.0", HOST)),
+    "rtsp before http": (400, head(b"GET / RTSP/1.0", HOST) + head(b"GET / HTTP/1.1", HOST)),
     "rtsp with http in its target": (400, head(b"GET /?HTTP/1.1 RTSP/1.0", HOST)),
     "rtsp with http in a header": (400, head(b"GET / RTSP/1.0", HOST, b"X: GET / HTTP/1.0")),
     "ice": (400, head(b"SOURCE / ICE/1.0", HOST)),

@@ -166,3 +166,90 @@ async def test_the_upstream_gets_its_credential_and_the_log_does_not(tmp_path: P
     logged = (tmp_path / "errors").read_text()
     assert "upstream u0: its models are not known: HTTP 403" in logged
     assert "secret" not in logged
+
+
+# How large contexts are, in the dialect that says so
+
+SIZED = "/maritaca/api/models"
+
+
+async def sizes(running: Running) -> dict[str, tuple[object, object]]:
+    answer = await running.get(SIZED)
+    assert answer.status == 200
+    return {model["id"]: (model["context_length"], model["top_provider"]) for model in answer.json["data"]}
+
+
+def top(context: int, output: int | None) -> dict[str, int | None]:
+    return {"context_length": context, "max_completion_tokens": output}
+
+
+async def test_a_named_model_has_the_size_of_what_its_first_target_is_sent(tmp_path: Path) -> None:
+    targets = {
+        "gpt-4o": '{ upstream = "u0" }',
+        "best": '{ upstream = "u0", model = "o3", priority = 1 }, { upstream = "u0", model = "claude-haiku-4-5" }',
+        "gpt-4": '{ upstream = "u0", model = "nobodys-7b" }',  # a name of ours says nothing
+        "gpt-4o-of-tomorrow": '{ upstream = "u0" }',  # nor does a model's family
+    }
+    async with start(tmp_path, "".join(routes(**targets)), listing()) as (running, (upstream,)):
+        assert await sizes(running) == {
+            "gpt-4o": (128_000, top(128_000, 16_384)),
+            "best": (200_000, top(200_000, 64_000)),
+            "gpt-4": (None, None),
+            "gpt-4o-of-tomorrow": (None, None),
+        }
+        one = (await running.get(f"{SIZED}/gpt-4o")).json
+        assert (one["context_length"], one["top_provider"]) == (128_000, top(128_000, 16_384))
+        plain = (await running.get("/v1/models/gpt-4o")).json
+        assert set(plain) == {"id", "object", "created", "owned_by"}
+        assert not upstream.requests
+
+
+async def test_a_model_that_only_a_pattern_names_has_a_size_too(tmp_path: Path) -> None:
+    text = "".join(routes(**{"my-*": '{ upstream = "u0", model = "gpt-4o" }'}))
+    async with start(tmp_path, text, listing()) as (running, _):
+        assert (await running.get(f"{SIZED}/my-model")).json["context_length"] == 128_000
+
+
+async def test_what_upstreams_say_comes_before_the_table(tmp_path: Path) -> None:
+    told = [
+        {"id": "gpt-4o", "context_length": 7, "top_provider": {"context_length": 6, "is_moderated": True}},
+        {"id": "gpt-4o-mini"},
+        {"id": "gpt-4.1", "max_model_len": 8},
+        {"id": "gpt-4.1-mini", "context_window": 9},
+        {"id": "gpt-4.1-nano", "max_context_length": 10},
+        {"id": "gpt-4", "context_length": "wide", "max_model_len": -1, "context_window": True},
+    ]
+    text = "".join(routes(**{"*": '{ upstream = "u0" }'}))
+    async with start(tmp_path, text, json_answer({"data": told})) as (running, _):
+        assert await sizes(running) == {
+            "gpt-4o": (7, {"context_length": 6, "is_moderated": True}),
+            "gpt-4o-mini": (128_000, top(128_000, 16_384)),
+            "gpt-4.1": (8, top(8, 32_768)),
+            "gpt-4.1-mini": (9, top(9, 32_768)),
+            "gpt-4.1-nano": (10, top(10, 32_768)),
+            "gpt-4": (8192, top(8192, 4096)),
+        }
+
+
+async def test_the_settings_come_before_all(tmp_path: Path) -> None:
+    text = "".join(routes(**{"*": '{ upstream = "u0" }'}))
+    text += '[[model]]\nname = "gpt-4o"\ncontext = 5\n[[model]]\nname = "house-*"\ncontext = 4\nmax_output = 3\n'
+    answer = json_answer({"data": [{"id": "gpt-4o", "context_length": 7}, {"id": "house-7b"}]})
+    async with start(tmp_path, text, answer) as (running, _):
+        assert await sizes(running) == {"gpt-4o": (5, top(5, 16_384)), "house-7b": (4, top(4, 3))}
+
+
+async def test_many_models_are_all_sized(tmp_path: Path) -> None:
+    """More than are looked up at once."""
+    names_ = [f"m{number}" for number in range(950)]
+    text = "".join(routes(**dict.fromkeys(names_, '{ upstream = "u0", model = "gpt-4o" }')))
+    async with start(tmp_path, text, listing()) as (running, _):
+        first, second = await asyncio.gather(sizes(running), sizes(running))
+        assert first == second == {name: (128_000, top(128_000, 16_384)) for name in names_}
+
+
+async def test_the_embedded_model_has_the_context_that_it_was_given(tmp_path: Path) -> None:
+    text = '[server]\nlisten = "127.0.0.1:0"\naccess_log = "off"\nerror_log = "off"\n[engine]\ncontext = 512\n'
+    async with gateway(tmp_path, text) as running:
+        assert list((await sizes(running)).values()) == [(512, top(512, None))]
+        assert (await running.get(f"{SIZED}/gpt-4o")).json["context_length"] == 512  # whatever it is called

@@ -16,6 +16,12 @@ Check = Callable[[Any, bool], None]
 ECHO_LIMIT: Final = 200  # characters of the client's own value that an error message repeats
 DIGITS_LIMIT: Final = 4096  # bits; Python refuses to print integers much longer than this
 
+MOST_UNKNOWN: Final = 10_000  # names of one object that we do not know; each takes 1 us to be compared with those we do
+NAME_LOOK: Final = 256  # characters of such a name that are looked at
+TOO_MANY_UNKNOWN: Final = (
+    f"An object of your request has too many unknown parameters. At most {MOST_UNKNOWN} are allowed."
+)
+
 TYPE_WORDS: Final[Mapping[type, str]] = {
     type(None): "null",
     bool: "a boolean",
@@ -287,7 +293,9 @@ class Names:
 
     def refuse_look_alikes(self, value: Mapping[str, Any], dot: str = "") -> None:
         unknown = value.keys() - self.exact
-        if not unknown or _is_plain("".join(unknown)):
+        if len(unknown) > MOST_UNKNOWN:
+            raise Fault(TOO_MANY_UNKNOWN, None, "json_too_many_values")
+        if not unknown or _is_plain("".join([name[:NAME_LOOK] for name in unknown])):
             return
         for name in value:
             if name in unknown and (known := self._looks.get(_look(name))) is not None:
@@ -302,7 +310,7 @@ def _is_plain(names: str) -> bool:
 def _look(name: str) -> str:
     """What a careless reader takes a name for: upper case and the letters that fold to ASCII ones (`ſ`, the Kelvin
     sign, the dotless `ı`) are lower case, it ends at a NUL, and spaces around it are nothing."""
-    return name.partition("\0")[0].strip().upper().casefold()
+    return name[:NAME_LOOK].partition("\0")[0].strip().upper().casefold()
 
 
 def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:

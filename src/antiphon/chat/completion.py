@@ -204,10 +204,19 @@ def _message(choice: Document) -> Document:
         raise read_failure(choice)
     message = choice.get("message")
     if message is None:
-        message = choice["message"] = {}
+        message = choice["message"] = _message_elsewhere(choice)
     if not isinstance(message, dict):
         raise malformed()
     return message
+
+
+def _message_elsewhere(choice: Document) -> Document:
+    """What stands in the place of a message: a delta as in streams, or a text as in completions."""
+    if isinstance(choice.get("delta"), dict):
+        return dict(choice.pop("delta"))
+    if isinstance(choice.get("text"), str):
+        return {"content": choice.pop("text")}
+    return {}
 
 
 def _finish(choice: Document, message: Document) -> str:

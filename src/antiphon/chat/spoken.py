@@ -28,9 +28,23 @@ THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
 LABELS = frozenset(
     {
         *("type", "format", "id", "index", "status", "provider", "signature", "thought_signature", "encrypted_content"),
-        *("data", "url", "image_url", "b64_json", "file_data", "file_id", "filename", "mime_type", "media_type"),
+        *(
+            "tool_use_id",
+            "data",
+            "url",
+            "image_url",
+            "b64_json",
+            "file_data",
+            "file_id",
+            "filename",
+            "mime_type",
+            "media_type",
+        ),
     }
 )
+# Parts of a content whose fields we know. Of others, a vendor's own, everything may be text.
+KNOWN_PARTS = (None, "text", "refusal", "image_url", "input_audio", "file")
+LONGEST_WORD = 256
 SELF_DESCRIPTIONS = ("name", "title", "description")
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
@@ -196,6 +210,13 @@ def _strings(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]
             yield from _strings(inner, f"{name}[{place}]", depth + 1)
 
 
+def _is_media(words: str) -> bool:
+    """An address, or a file in base64: long, and without any space."""
+    if any(space in words for space in " \n\t"):
+        return False
+    return words.startswith(("https:", "http:", "data:")) or (len(words) > LONGEST_WORD and words.isascii())
+
+
 def _parts(content: Any) -> Iterator[str]:
     """A string, or the texts among parts."""
     if type(content) is str:
@@ -204,6 +225,9 @@ def _parts(content: Any) -> Iterator[str]:
         return
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict):
+            if part.get("type") not in KNOWN_PARTS:
+                yield from (words for _, words in _strings(part, "part") if not _is_media(words))
+                continue
             for key in ("text", "refusal"):
                 if type(part.get(key)) is str and part[key]:
                     yield part[key]

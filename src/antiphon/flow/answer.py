@@ -14,7 +14,7 @@ from typing import Any
 
 from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, OverloadError
 from antiphon.flow import settle
 from antiphon.flow.dispatch import dispatch, outcome, read_outcome
 from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
@@ -163,6 +163,9 @@ class Turns:
             status = turn.error.status if turn.error is not None else CLIENT_CLOSED
             if turn.usage is None and turn.texts:
                 await settle.count(turn, gateway, None, turn.texts)
+        except MemoryError as error:
+            gateway.ledger.error("a turn failed for want of memory", error, turn.id)
+            status = _fail(turn, OverloadError("The server has no memory for this request.", retry_after=1))
         except Exception as error:
             gateway.ledger.error("a turn failed by our own fault", error, turn.id)
             status = _fail(turn, AntiphonError(OUR_FAULT))

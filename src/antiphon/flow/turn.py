@@ -145,10 +145,10 @@ class Turn(msgspec.Struct, Generic[R]):
             upstream=attempts[-1].target.upstream if attempts else None,
             attempts=len(attempts),
             stream=request.stream if is_read else None,
-            prompt_tokens=None if usage is None else usage.get("prompt_tokens"),
-            completion_tokens=None if usage is None else usage.get("completion_tokens"),
             usage=self.usage_source,
-        )
+        )  # with more than 15 names Python makes a dictionary for the call first
+        if usage is not None:
+            entry.prompt_tokens, entry.completion_tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if not remote.is_plain:
             note_remote(entry, remote, self.headers)
         if self.first:

@@ -15,7 +15,7 @@ from httptools import HttpParserError, HttpParserUpgrade
 from antiphon.http.call import READING, WAITING, Call, Failure
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
-from antiphon.http.client_socket import is_undelivered
+from antiphon.http.client_socket import Look, is_undelivered, watch
 
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
@@ -31,6 +31,11 @@ def _ignore(data: bytes) -> None:
     """Stands in for the parser of a closed connection."""
 
 
+def _unseen(milliseconds: int) -> list[tuple[int, int]]:
+    """Before there is a socket to look at."""
+    return []
+
+
 class Connection(asyncio.Protocol):
     __slots__ = (
         "_endless",
@@ -44,6 +49,7 @@ class Connection(asyncio.Protocol):
         "_reader",
         "_room",
         "call",
+        "look",
         "since",
         "transport",
     )
@@ -60,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._room = 0  # bytes that the body may still have
         self._inflater: Inflater | None = None
         self.call: Call | None = None
+        self.look: Look = _unseen  # at the socket, while the connection is idle
         self.since = 0.0  # idle since
         self.transport: asyncio.Transport | None = None
 
@@ -67,6 +74,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by class
+        self.look = watch(self.transport)
         self._pool.connection_opened()
         if self._feed is _ignore:  # lost already: start_tls can be that late
             self.connection_lost(None)

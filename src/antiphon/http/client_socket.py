@@ -11,20 +11,23 @@ import select
 import struct
 import termios
 from asyncio import Transport
+from collections.abc import Callable
 from typing import Final
 
 _PENDING: Final = select.POLLIN | select.POLLRDHUP
+Look = Callable[[int], list[tuple[int, int]]]
 _INT: Final = struct.Struct("i")
 
 
-def is_stale(transport: Transport) -> bool:
-    """For an idle connection: the peer has closed or reset it, or has sent something that nobody asked for."""
+def watch(transport: Transport) -> Look:
+    """A look at an idle connection, without waiting (0): what it returns is true where the peer has closed or reset the
+    connection, or has sent something that nobody asked for. 0.4 us; made once for a connection."""
     poll = select.poll()
     try:
         poll.register(_descriptor(transport), _PENDING)
-        return bool(poll.poll(0))
-    except (OSError, ValueError):
-        return True
+    except (AttributeError, OSError, ValueError):  # lost already
+        return lambda _: [(-1, select.POLLNVAL)]
+    return poll.poll
 
 
 def is_undelivered(transport: Transport, request: bytes) -> bool:

@@ -29,7 +29,6 @@ from antiphon.http.call import (
 )
 from antiphon.http.client_connection import Connection
 from antiphon.http.client_reader import AnswerReader
-from antiphon.http.client_socket import is_stale
 from antiphon.http.dial import Dialer
 from antiphon.http.origin import Origin
 from antiphon.http.proxy import Proxy
@@ -143,8 +142,8 @@ class Pool:
             self._queue(call)
             return call
         idle = self._idle
-        # Used since the last tick, as nearly always: the kernel is not asked, which saves 0.8 us.
-        if idle and idle[-1].since == self.now and (transport := idle[-1].transport) and not transport.is_closing():
+        # As nearly always; without a call of its own.
+        if idle and (transport := idle[-1].transport) and not transport.is_closing() and not idle[-1].look(0):
             call.reused = True
             idle.pop().begin(call)
         else:
@@ -193,7 +192,7 @@ class Pool:
             transport = connection.transport
             if transport is None or transport.is_closing():
                 continue
-            if is_stale(transport):
+            if connection.look(0):
                 connection.abort()
                 continue
             call.reused = True

@@ -118,7 +118,7 @@ class Server:
         arrivals = [self._loop.create_task(self._adopt(sock)) for sock in self._close_listeners()]
         arrivals += [task for acceptor in self._acceptors for task in acceptor.opening]
         if arrivals:
-            await asyncio.wait(arrivals, timeout=seconds)
+            await asyncio.wait(arrivals, timeout=min(seconds, FIRST_REQUEST_GRACE))
         await asyncio.sleep(0)  # let the loop read what has already arrived
         await asyncio.sleep(0)
         for connection in list(self._connections):

@@ -373,10 +373,15 @@ class ServerConnection(asyncio.Protocol):
 
     def _set_closed(self) -> None:
         self._mode = CLOSED
-        self._unsent = self.transport.get_write_buffer_size()
-        linger = LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS
-        seconds = self.server.limits.write_timeout if self._unsent else linger
-        self.deadline = self.server.clock() + seconds
+        self._await_end(self.server.clock())
+
+    def _await_end(self, now: float) -> None:
+        """When to look whether all is written: then the client had its time. Writing has a time of its own."""
+        self.deadline = now + (LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS)
+        waiting = self.transport.get_write_buffer_size()
+        if waiting and self.stall == inf:
+            self._unsent = waiting
+            self.stall = now + self.server.limits.write_timeout
 
     def cut_short(self, *, flush: bool) -> None:
         """The handler gives up. A chunked body without its end is visibly incomplete; any other needs a reset."""
@@ -425,8 +430,13 @@ class ServerConnection(asyncio.Protocol):
 
     def expire(self, now: float) -> None:
         """A deadline has passed."""
-        if self.stall <= now or self._mode in (CLOSED, LINGERING):
+        if self.stall <= now:
             self._cut_unless_reading(now)
+        elif self._mode in (CLOSED, LINGERING):
+            if self.transport.get_write_buffer_size():
+                self._await_end(now)
+            else:
+                self.cut()
         elif self._wait is IDLE:
             self.close()
         elif self._wait is HEAD:
@@ -440,9 +450,7 @@ class ServerConnection(asyncio.Protocol):
         if self._unsent >= before:
             self.cut()
             return
-        later = now + self.server.limits.write_timeout
-        self.stall = later if self.stall <= now else self.stall
-        self.deadline = later if self.deadline <= now else self.deadline
+        self.stall = now + self.server.limits.write_timeout
 
     def drain(self, grace: float) -> None:
         """The server is stopping: close what is idle. Who has just connected may still get a request in."""

@@ -142,12 +142,15 @@ class RequestReader:
         self._at = 0
         if not self._partial:
             self._exact = bool(self._fresh)
+        declined: bytes | memoryview | None = None
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade as upgrade:
-            self._decline_upgrade(data[upgrade.args[0] :])
+            declined = data[upgrade.args[0] :]
         except HttpParserError as error:
             self._end(error, data)
+        if declined is not None:  # outside of the handler: an error in it would seem to be one of a callback
+            self._decline_upgrade(declined)
         if not self.fed and not self._fresh and not self.ended:
             self.fed = 1  # a head began behind the last request
         if self.fed:
@@ -328,7 +331,9 @@ class RequestReader:
         was fed. It is not where the piece begins: a request or a part of one came before, or an empty line."""
         text = self._partial + self._piece
         at = text.find(line, self._at)
-        if at < 0 or (self._exact and not self._at and text[:at].strip(b"\r\n")):
+        start = line.removesuffix(b"HTTP/1.")
+        is_other = any(0 <= text.find(start + other, self._at) < at for other in (b"RTSP/", b"ICE/"))
+        if at < 0 or is_other or (self._exact and not self._at and text[:at].strip(b"\r\n")):
             raise Refusal(400, "The request is not valid HTTP/1.1.")
         self._at = at + len(line)
 

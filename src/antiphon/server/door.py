@@ -194,7 +194,8 @@ class Door:
 
     def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
         """Upstreams may have to be asked first."""
-        asked = self._models.refresh(place.model if place.endpoint is Endpoint.MODEL else None)
+        name = place.model if place.endpoint is Endpoint.MODEL else None
+        asked = self._models.refresh(name, sized=dialect.tells_sizes)
         if asked is None:
             self._answer_list(exchange, request_id, dialect, place)
         else:
@@ -204,7 +205,7 @@ class Door:
         if place.endpoint is Endpoint.MODELS:
             self._json(exchange, request_id, 200, dialect.write_models(self._models.list_all()))
             return
-        model = self._models.find(place.model)
+        model = self._models.find(place.model, sized=dialect.tells_sizes)
         if model is None:
             self._refuse(exchange, request_id, dialect, unknown_model(place.model))
         else:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum, auto
 
@@ -18,6 +19,7 @@ from antiphon.settings.secret import Secret, find_secret, sendable
 
 LONGEST_NAME = 256
 MOST_SUGGESTIONS = 100  # of one kind: a file of thousands of faults is still refused quickly
+DEAREST = 1_000_000  # dollars for a million tokens
 LONGEST_WAIT = 31_536_000  # a year, in seconds: no timer of ours overflows
 TYPES: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
@@ -172,6 +174,18 @@ def _read_seconds(value: object, zero: bool, least: float) -> float:
     return float(value)
 
 
+def _read_dollars(value: object, site: Site) -> int:
+    """-> micro-dollars. What stands in the file counts, digit by digit, not the float that it became."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Wrong(f"must be a number of dollars, not {name_type(value)}")
+    if not 0 <= value <= DEAREST:  # nor is nan
+        raise Wrong(f"must be from 0 to {DEAREST} dollars for a million tokens")
+    micros = Decimal(repr(value)) * 1_000_000
+    if micros != int(micros):
+        raise Wrong("must not have more than 6 decimals")
+    return int(micros)
+
+
 def _read_secret(value: object, site: Site) -> Secret:
     if isinstance(value, Secret):  # straight from a variable: see environment.py
         return sendable(value.reveal())
@@ -248,6 +262,7 @@ def flag(word: str, other: str) -> Kind:
 
 
 SWITCH = Kind(_read_switch, Form.SWITCH)
+DOLLARS = Kind(_read_dollars, Form.VALUE)
 NAME = Kind(_read_name)
 TARGET_MODEL = Kind(_read_target_model)
 PARAMETER_NAME = Kind(_read_parameter)

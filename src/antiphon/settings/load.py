@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.settings import embedded, environment, evaluators, relations
+from antiphon.settings import embedded, environment, evaluators, models, relations
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
 from antiphon.settings.model import Settings
@@ -43,6 +43,7 @@ def load(
     evaluators.complete(document, site.cores)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
+    models.check(document, faults, places)
     evaluators.check(document, faults, places)
     evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):

@@ -136,6 +136,46 @@ class KeySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PriceSettings:
+    """Micro-dollars for a million tokens; written in dollars. None: as `input`, or as `output`."""
+
+    input: int
+    output: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    reasoning: int | None = None
+    audio_input: int | None = None
+    audio_cached: int | None = None
+    audio_output: int | None = None
+    image_input: int | None = None
+    image_output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """`[[model]]`: what the settings know of a model. None: as the packaged table says."""
+
+    name: str  # or a pattern
+    like: str | None = None  # the model that it is, by a name that the table knows
+    context: int | None = None
+    max_output: int | None = None
+    price: PriceSettings | None = None
+    sampling: bool | None = None
+    prefill: bool | None = None
+    tools: bool | None = None
+    forced_tools: bool | None = None
+    images: bool | None = None
+    json_schema: bool | None = None
+    mid_system: bool | None = None
+    thinking: str | None = None
+    efforts: tuple[str, ...] | None = None
+    least_budget: int | None = None
+    most_budget: int | None = None
+    max_tokens_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CategorySettings:
     """One category of one side. None: as the side, then the preset, say."""
 
@@ -242,6 +282,7 @@ class Settings:
     safety: SafetySettings = SafetySettings()
     engine: EngineSettings = EngineSettings()
     accounts: AccountsSettings = AccountsSettings()
+    models: tuple[ModelSettings, ...] = ()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences

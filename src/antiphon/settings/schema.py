@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from antiphon.settings import model
 from antiphon.settings.kinds import (
+    DOLLARS,
     NAME,
     PARAMETER_NAME,
     PATTERN,
@@ -29,6 +30,7 @@ from antiphon.settings.kinds import (
     whole,
 )
 from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
+from antiphon.settings.model import ModelSettings, ServerSettings, Settings
 from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 
 
@@ -60,6 +62,7 @@ class Rows:
 
 Node = Kind | Many | Table | Rows
 
+TOKENS = whole(1, 1_000_000_000)
 DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
 MODE = one_of("filter", "annotate")
 THRESHOLD = one_of("low", "medium", "high", "off")
@@ -275,6 +278,48 @@ ENGINE = Table(
     },
 )
 
+PRICE = Table(
+    model.PriceSettings,
+    {
+        "input": DOLLARS,
+        "output": DOLLARS,
+        "cached": DOLLARS,
+        "cache_write": DOLLARS,
+        "cache_write_1h": DOLLARS,
+        "reasoning": DOLLARS,
+        "audio_input": DOLLARS,
+        "audio_cached": DOLLARS,
+        "audio_output": DOLLARS,
+        "image_input": DOLLARS,
+        "image_output": DOLLARS,
+    },
+    required=("input",),
+)
+
+MODEL = Table(
+    model.ModelSettings,
+    {
+        "name": NAME,
+        "like": NAME,
+        "context": TOKENS,
+        "max_output": TOKENS,
+        "price": PRICE,
+        "sampling": SWITCH,
+        "prefill": SWITCH,
+        "tools": SWITCH,
+        "forced_tools": SWITCH,
+        "images": SWITCH,
+        "json_schema": SWITCH,
+        "mid_system": SWITCH,
+        "thinking": one_of("none", "budget", "adaptive", "always", "level"),
+        "efforts": Many(one_of("none", "minimal", "low", "medium", "high", "xhigh", "max")),
+        "least_budget": TOKENS,
+        "most_budget": TOKENS,
+        "max_tokens_name": one_of("max_tokens", "max_completion_tokens"),
+    },
+    required=("name",),
+)
+
 ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})
 
 
@@ -283,9 +328,10 @@ def _build_settings(
     upstream: tuple[model.UpstreamSettings, ...] = (),
     route: tuple[model.RouteSettings, ...] = (),
     key: tuple[model.KeySettings, ...] = (),
+    model: tuple[ModelSettings, ...] = (),
     **parts: object,
-) -> model.Settings:
-    return model.Settings(server or model.ServerSettings(), upstream, route, key, **parts)  # type: ignore[arg-type]
+) -> Settings:
+    return Settings(server or ServerSettings(), upstream, route, key, models=model, **parts)  # type: ignore[arg-type]
 
 
 ROOT = Table(
@@ -298,6 +344,7 @@ ROOT = Table(
         "safety": SAFETY,
         "engine": ENGINE,
         "accounts": ACCOUNTS,
+        "model": Rows(MODEL, "name"),
     },
 )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
+from antiphon.evaluators.embedded.disguises import Disguises
 from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
 from antiphon.evaluators.embedded.language import HEADS, Gate, Parts
 from antiphon.evaluators.embedded.latin import ENGLISH
@@ -32,6 +34,7 @@ class Classifier:
     def __init__(
         self,
         normaliser: Normaliser,
+        disguises: Disguises,
         gate: Gate,
         cascade: Cascade,
         heads: dict[str, Head],
@@ -39,6 +42,7 @@ class Classifier:
         early: EarlyLook,
     ) -> None:
         self._normalise = normaliser
+        self._disguises = disguises
         self._gate = gate
         self._cascade = cascade
         self._heads = heads
@@ -54,12 +58,19 @@ class Classifier:
         normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
         network = EarlyNetwork.load(folder / "early.npz")
         early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
-        return cls(normaliser, gate, cascade, heads, calibration, early)
+        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, calibration, early)
 
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         return [self._judge(text, stage) for text in texts]
 
     def _judge(self, text: str, stage: Stage) -> Verdict:
+        """The text as it stands, and as it is meant where it looks disguised."""
+        verdict = self._read(text, stage)
+        for reading in self._disguises.readings(text):
+            verdict |= replace(self._read(reading, stage), error=None)  # a guess: what language it is says nothing
+        return verdict
+
+    def _read(self, text: str, stage: Stage) -> Verdict:
         parts = self._gate.split(self._normalise(text))
         found = [self._part(name, part, stage) for name, part in parts.texts.items()]
         if not found:
