@@ -35,51 +35,63 @@ class Join(str):
 
 
 def joins(texts: list[str], roles: list[str]) -> list[str]:
-    """`texts`: of each message. Joins stand at the end, the newest first."""
-    said = [(text.strip(), role) for text, role in zip(texts, roles, strict=True) if role != OWN and text.strip()]
-    found: dict[Join, None] = {}
+    """`texts`: of each message. Joins stand at the end, the newest first. On the way of every turn: few frames."""
+    said: list[tuple[str, str]] = []
+    asked: list[str] = []
+    for text, role in zip(texts, roles, strict=True):
+        if role != OWN and (words := text.strip()):
+            said.append((words, role))
+            if role == USER:
+                asked.append(words)
+    found: dict[str, None] = {}
     for newest in range(len(said) - 1, max(-1, len(said) - 1 - NEWEST), -1):
-        for join in _joins_of(said, newest):
-            found[join] = None
-    run = _run([text for text, role in said if role == USER])
-    return [*run, *(join for join in found if join not in run)]
+        if newest or len(said[0][0]) > 2 * EDGE:
+            _add_joins(said, newest, found)
+    run = _run(asked) if len(asked) > 1 else ""
+    if not run:
+        return [*found]
+    found.pop(run, None)
+    return [run, *found]
 
 
-def _joins_of(said: list[tuple[str, str]], newest: int) -> list[Join]:
+def _add_joins(said: list[tuple[str, str]], newest: int, found: dict[str, None]) -> None:
     text, role = said[newest]
     first = first_words(text)
-    found = [Join.of(last_words(said[other][0]), first) for other in _before(said, newest, role)]
-    return found + _around_filler(said, newest, first) if role == USER else found
-
-
-def _around_filler(said: list[tuple[str, str]], newest: int, first: str) -> list[Join]:
-    """A user's long message may begin or end with filler."""
-    text = said[newest][0]
-    before, role = said[newest - 1] if newest else ("", USER)
-    found: list[Join] = []
+    for other in _before(said, newest, role):
+        found[Join.of(last_words(said[other][0]), first)] = None
+    if role != USER:
+        return
+    # A user's long message may begin or end with filler.
+    before, its_role = said[newest - 1] if newest else ("", USER)
     if len(text) > 2 * EDGE:
         last = last_words(text)
-        found = [Join.of(first, last), *([Join.of(last_words(before), last)] if before else [])]
-    if len(before) > 2 * EDGE and role == USER:
-        found.append(Join.of(first_words(before), first))
-    return found
+        found[Join.of(first, last)] = None
+        if before:
+            found[Join.of(last_words(before), last)] = None
+    if len(before) > 2 * EDGE and its_role == USER:
+        found[Join.of(first_words(before), first)] = None
 
 
-def _run(asked: list[str]) -> list[str]:
+def _run(asked: list[str]) -> str:
     """The user's newest messages as one text, as long as they are short: each was judged, so all of it counts."""
     start, characters = len(asked), 0
     while start and (characters := characters + len(asked[start - 1])) <= RUN:
         start -= 1
-    return [" ".join(asked[start:])] if start < len(asked) - 1 else []
+    return " ".join(asked[start:]) if start < len(asked) - 1 else ""
 
 
 def _before(said: list[tuple[str, str]], newest: int, role: str) -> list[int]:
     """Those whose last sentence `newest` may go on with: the one before it; the user's last that is farther away; and
     for a user the frame."""
     found = [newest - 1] if newest else []
-    found += [place for place in range(newest - 2, -1, -1) if said[place][1] == USER][:1]
-    if role == USER:
-        found += [place for place in range(newest - 2, -1, -1) if said[place][1] in FRAMES][:1]
+    wanted = {USER, *FRAMES} if role == USER else {USER}
+    for place in range(newest - 2, -1, -1):
+        kind = said[place][1]
+        if kind in wanted:
+            found.append(place)
+            wanted -= {USER} if kind == USER else set(FRAMES)
+            if not wanted:
+                break
     return found
 
 
@@ -91,5 +103,7 @@ def first_words(text: str) -> str:
 
 def last_words(text: str) -> str:
     tail = text[-EDGE:]
-    breaks = [found.end() for found in BREAK.finditer(tail, 0, len(tail) - 8)] if len(tail) > 8 else []
-    return tail[breaks[-1] :] if breaks else tail
+    start = 0
+    for found in BREAK.finditer(tail, 0, max(0, len(tail) - 8)):
+        start = found.end()
+    return tail[start:]
