@@ -77,7 +77,9 @@ class Verdict:
             else self.protected_code or bool(other.protected_code),
             citation=self.citation or other.citation,
             lists=tuple(dict.fromkeys(self.lists + other.lists)) if self.lists or other.lists else (),
-            error=self.error if other.error is None or other.error == self.error else _worse_error(self.error, other.error),
+            error=self.error
+            if other.error is None or other.error == self.error
+            else _worse_error(self.error, other.error),
         )
 
     @property
