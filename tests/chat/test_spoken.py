@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
@@ -59,6 +61,24 @@ def test_escapes_are_read(text: str, last: str) -> None:
     found = readings(text)
     assert found[0] == text
     assert found[-1] == last
+
+
+def test_of_a_long_text_only_lines_near_escapes_are_read_again() -> None:
+    before, after = [[f"line {number} of {name}" for number in range(50)] for name in ("these", "those")]
+    text = "\n".join([*before, r"I will \u006bill", "you", "tomorrow", *after, r"and \u0068im"])
+    found = readings(text)
+    assert found[0] == text
+    assert found[1:] == ["\n".join([*before[-3:], "I will kill", "you", "tomorrow", after[0], *after[-3:], "and him"])]
+
+
+@given(st.lists(st.sampled_from(["a", r"\n", r"\u006b", r"\\", "x" * 40])).map(lambda parts: f"{''.join(parts)}."))
+def test_a_line_with_escapes_is_read_as_it_is_meant(text: str) -> None:
+    """Whether the text is long or short."""
+    long = "\n".join([*["filler"] * 200, text, *["filler"] * 200])
+    if len(short := readings(text)) > 1:
+        assert all(each in there for each, there in zip(short[1:], readings(long)[1:], strict=True))
+    else:
+        assert readings(long) == [long]
 
 
 def test_reasoning_in_vendors_shapes() -> None:

@@ -21,6 +21,8 @@ ALONE = 2 * EDGE  # characters of an only message that has no edges to join
 SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
 MOST_CODES = 50_000
+BY_LINES = range(600, 100_000)  # characters of a text of which only the lines with escapes are read again
+NEAR = 3  # lines on both sides of such a line
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
 THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
@@ -92,14 +94,28 @@ def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) 
 def readings(text: str) -> list[str]:
     """A text as it stands and, where it is or quotes JSON, as it is meant: `\\u006bill` is a word like any other."""
     found = [text]
-    if type(text) is Join:
+    if "\\" not in text or type(text) is Join:
         return found
-    while "\\" in found[-1] and len(found) < DEEPEST:
-        plain = _unescaped(found[-1])
-        if plain == found[-1]:
+    written = _around_escapes(text) if len(text) in BY_LINES else text
+    while "\\" in written and len(found) < DEEPEST:
+        plain = _unescaped(written)
+        if plain == written:
             break
         found.append(plain)
+        written = plain
     return found
+
+
+def _around_escapes(text: str) -> str:
+    """The lines with a backslash and those near them. The others read as they stand, and code has many of these."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    end = 0  # of what is kept
+    for place, line in enumerate(lines):
+        if "\\" in line:
+            kept += lines[max(end, place - NEAR) : place + NEAR + 1]
+            end = place + NEAR + 1
+    return "\n".join(kept)
 
 
 def _unescaped(text: str) -> str:
