@@ -4,7 +4,7 @@ conversation with 20 KB of history and tool results, and for each further turn o
     python -m bench.conversations [--data FOLDER] [--count 20]     (or ANTIPHON_SAFETY_DATA=FOLDER)
 
 The process is a real one, asked as a worker asks it; its CPU clock is read before a turn and after it. No two
-conversations share a text. Tool results are pieces of this checkout's source; the rest is made by bench/material.py, or,
+conversations share a text. Tool results are pieces of this checkout's source; the rest is made by bench/material.py or,
 with a data folder, taken from its harmless prompts, answers and system prompts, which cost more: they are longer and
 speak of more things.
 """
@@ -181,7 +181,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", type=Path, default=os.environ.get("ANTIPHON_SAFETY_DATA"))
     parser.add_argument("--count", type=int, default=20, help="long conversations")
     options = parser.parse_args(arguments)
-    random = Random(4)  # noqa: S311
+    random = Random(4)
     words = read(Path(options.data), random) if options.data else written(random)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         found = runner.run(measure(words, random, options.count))

@@ -28,7 +28,7 @@ MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 BATCH_PIECES: Final = 16
 BATCH_CHARACTERS: Final = 4000
 MOST_PASSED: Final = 4  # batches in a row without the question that waits longest
-REMEMBERED: Final = 4096  # verdicts of each part
+REMEMBERED: Final = 16_384  # verdicts of each part: 10 MB; a conversation of 100 messages has about 120
 
 Reply = Callable[[Told], None]
 Say = Callable[[str], None]

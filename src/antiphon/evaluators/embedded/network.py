@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 LABELS: Final = ("hate", "self_harm", "sexual", "violence", "jailbreak")  # the order of the outputs
 
+# A fusion whose kernel takes longer than what it replaces (training/quicken.py).
+SLOW_FUSIONS: Final = ("SkipLayerNormFusion",)
 REMEMBERED: Final = 4096  # windows: 3 MB at most
 
 Logits = NDArray[np.float32]
@@ -31,7 +33,9 @@ class Network:
         options.log_severity_level = 3
         self._new: dict[bytes, Logits] = {}  # two halves: of these windows, and of those before them
         self._old: dict[bytes, Logits] = {}
-        self._session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._session = ort.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+        )
 
     def __len__(self) -> int:
         """Windows that are remembered."""
