@@ -135,11 +135,11 @@ async def test_what_a_dead_one_was_asked_is_asked_of_the_other(paths: list[Path]
 
 
 async def test_what_a_silent_one_was_asked_is_asked_of_the_other(paths: list[Path], two: list[Plain]) -> None:
-    async with asking(paths, seconds=1.5) as client:
+    async with asking(paths, seconds=5.0) as client:
         await both_up(client, two)
         two[0].hold()
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(40)]
-        assert set(await asyncio.gather(*asked)) == {HARMLESS}  # within 1.5 s
+        assert set(await asyncio.gather(*asked)) == {HARMLESS}  # within 5 s
         more = [client.ask(Stage.PROMPT, [f"more {text}"], PARTS) for text in texts_of(40)]
         assert set(await asyncio.gather(*more)) == {HARMLESS}
         assert two[0].judged == []
@@ -148,6 +148,21 @@ async def test_what_a_silent_one_was_asked_is_asked_of_the_other(paths: list[Pat
         last = [client.ask(Stage.PROMPT, [f"last {text}"], PARTS) for text in texts_of(40)]
         assert set(await asyncio.gather(*last)) == {HARMLESS}
         assert any(text.startswith("last") for text in two[0].judged)  # it speaks again, so it is asked again
+
+
+async def test_one_that_was_silent_may_answer_when_the_other_has_died(paths: list[Path]) -> None:
+    """As on a busy machine: it is slow, not hung, and the one that is asked instead is killed."""
+    slow, dies = Plain(), Plain()
+    async with evaluating(paths[0], {"plain": Part(slow)}), asking(paths, seconds=10.0) as client:
+        async with evaluating(paths[1], {"plain": Part(dies)}) as docket:
+            await both_up(client, [slow, dies])
+            slow.hold()
+            dies.hold()
+            asked = [client.ask(Stage.PROMPT, [f"{text} violence"], PARTS) for text in texts_of(8)]
+            await until(lambda: len(docket) == 8)  # its own, and what the silent one was asked
+        slow.release()
+        assert set(await asyncio.gather(*asked)) == {VIOLENT}
+    dies.release()
 
 
 class Mortal(asyncio.Protocol):
@@ -200,9 +215,9 @@ async def test_what_is_asked_while_a_process_starts_waits_for_it(tmp_path: Path)
 
 
 async def test_a_burst_waits_as_long_as_verdicts_keep_coming(tmp_path: Path) -> None:
-    """It takes 2 s; the time limit and the wait are 1.2 s together."""
+    """It takes 2 s at least; the time limit and the wait are 1.5 s together."""
     path, steady = tmp_path / "a.sock", Steady(0.005)
-    async with evaluating(path, {"plain": Part(steady)}), asking([path], seconds=1.0, queue=0.2) as client:
+    async with evaluating(path, {"plain": Part(steady)}), asking([path], seconds=0.5, queue=1.0) as client:
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(400)]
         assert set(await asyncio.gather(*asked)) == {HARMLESS}
     assert steady.judged == texts_of(400)  # in the order of their arrival
@@ -217,7 +232,7 @@ async def test_nobody_waits_for_one_that_says_nothing(tmp_path: Path) -> None:
         began = loop.time()
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(100)]
         assert set(await asyncio.gather(*asked)) == {FAILURE}
-        assert 0.4 < loop.time() - began < 1.0
+        assert 0.4 < loop.time() - began < 5.0
         assert client.state == "overloaded"
         await until(lambda: bool(said))
         assert said == ["texts that were not judged: 100; evaluators: overloaded"]

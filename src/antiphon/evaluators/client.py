@@ -282,8 +282,12 @@ class EvaluatorClient:
     def lost(self, link: Link) -> None:
         """Another process is asked, but not many: it may be the text that kills them."""
         for share in reversed(list(link.sent.values())):
+            before, connection = share.before or (link, 0)
             if share.tries < MOST_TRIES and not self._closed:
                 self._put_back(link, share)
+            elif before is not link and before.is_up and before.connections == connection:
+                link.forget(share)
+                before.keep(share)
             else:
                 self._fail(share, FAILURE)
         self._fill_all()
@@ -365,6 +369,7 @@ class EvaluatorClient:
         link.is_silent = True
         for share in reversed(list(link.sent.values())):
             if share.tries < MOST_TRIES:
+                share.before = link, link.connections
                 self._put_back(link, share)
 
 

@@ -46,6 +46,7 @@ class Link(asyncio.Protocol):
         self.is_up = False  # it can be asked
         self.is_silent = False  # it has work, and has said nothing for long: another one is asked meanwhile
         self.heard = 0.0  # when it last said something
+        self.connections = 0
         self._room = list(WINDOW)
         self._paused = False  # the process reads more slowly than it is asked
         self._path = path
@@ -71,6 +72,12 @@ class Link(asyncio.Protocol):
         share.link, share.sent = self, now
         share.tries += 1
         self._transport.write(frame)
+
+    def keep(self, share: Share) -> None:
+        """It has this one already: from before it fell silent."""
+        self._room[share.lane] -= 1
+        self.sent[share.id] = share
+        share.link = self
 
     def forget(self, share: Share) -> None:
         """It was answered, or is given up."""
@@ -171,6 +178,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
         self._is_unreachable = self._paused = self.is_silent = False
+        self.connections += 1
         self._frames = Frames()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -29,7 +29,20 @@ class Share:
     """`keys` are those of its texts, `known` is the verdict on texts of the question that were not sent."""
 
     __slots__ = (
-        *("asked", "characters", "done", "failure", "id", "is_over", "keys", "known", "lane", "limit", "link"),
+        *(
+            "asked",
+            "before",
+            "characters",
+            "done",
+            "failure",
+            "id",
+            "is_over",
+            "keys",
+            "known",
+            "lane",
+            "limit",
+            "link",
+        ),
         *("sent", "texts", "topic", "tries", "work"),
     )
 
@@ -58,6 +71,8 @@ class Share:
         self.work = 0.0  # seconds that it may take above the usual time limit
         self.link: Link | None = None  # to which it was sent; None: it waits in a lane
         self.sent = 0.0  # when
+        # A process that was asked before and fell silent, by its connection: it may answer all the same.
+        self.before: tuple[Link, int] | None = None
         self.tries = 0
         self.is_over = False
 
