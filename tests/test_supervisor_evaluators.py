@@ -112,16 +112,13 @@ async def test_while_it_starts_the_gateway_is_not_ready(tmp_path: Path) -> None:
         assert (await call(gateway.port, "GET", "/readyz")).status == 200
 
 
-async def test_killed_it_answers_again_within_two_seconds(tmp_path: Path) -> None:
+async def test_killed_it_has_a_successor_that_answers(tmp_path: Path) -> None:
     async with judging(tmp_path) as (gateway, client):
         assert await is_judged(client)
         first = evaluator(gateway)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         os.kill(first, signal.SIGKILL)
         assert await gateway.said(f"evaluator process {first} was killed by SIGKILL; another starts in ")
         await judged_again(client)
-        assert loop.time() - began < 2.0
         assert evaluator(gateway) not in (0, first)
         await readyz(gateway.port, "ready")
 
