@@ -34,6 +34,7 @@ WORDS = """the garden city train morning winter letter story number table window
 river bread music teacher doctor engine school coffee summer project meeting report ticket budget recipe sentence please
 explain compare write describe list count find""".split()  # noqa: SIM905
 BURST = 150
+WAIT = 40.0  # seconds for an answer: a burst may wait for 30 s before it is judged
 
 
 def prompts(count: int, characters: int = 950) -> list[str]:
@@ -75,7 +76,7 @@ def ask_all(gateway: Process, texts: list[str]) -> list[asyncio.Task[Answer]]:
 
 async def ask(gateway: Process, text: str) -> Answer:
     asked = {"model": "m", "messages": [{"role": "user", "content": text}]}
-    return await call(gateway.port, "POST", "/v1/chat/completions", asked)
+    return await call(gateway.port, "POST", "/v1/chat/completions", asked, patience=WAIT)
 
 
 def statuses(answers: list[Answer]) -> set[int]:

@@ -215,9 +215,9 @@ async def test_what_is_asked_while_a_process_starts_waits_for_it(tmp_path: Path)
 
 
 async def test_a_burst_waits_as_long_as_verdicts_keep_coming(tmp_path: Path) -> None:
-    """It takes 2 s at least; the time limit and the wait are 1.5 s together."""
-    path, steady = tmp_path / "a.sock", Steady(0.005)
-    async with evaluating(path, {"plain": Part(steady)}), asking([path], seconds=0.5, queue=1.0) as client:
+    """It takes 4 s at least; the time limit and the wait are 3.5 s together."""
+    path, steady = tmp_path / "a.sock", Steady(0.01)
+    async with evaluating(path, {"plain": Part(steady)}), asking([path], seconds=1.5, queue=2.0) as client:
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(400)]
         assert set(await asyncio.gather(*asked)) == {HARMLESS}
     assert steady.judged == texts_of(400)  # in the order of their arrival
