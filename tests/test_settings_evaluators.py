@@ -10,6 +10,7 @@ import pytest
 from antiphon.evaluators.protected.index import PACKAGED
 from antiphon.settings import Settings, SettingsError, load
 from antiphon.settings.evaluators import DEFAULT, in_force
+from antiphon.settings.kinds import processes_for
 from antiphon.upstreams.catalog import CATALOG
 
 BASE = """\
@@ -186,3 +187,41 @@ def test_other_faults_hide_no_pattern_and_no_index(tmp_path: Path) -> None:
     told = [fault.message for fault in refused.value.faults]
     for words in ("timeout", "patterns[2]' is no pattern", "mode", "index[0]' refers", "index[1]' is no index"):
         assert any(words in message for message in told), words
+
+
+@pytest.mark.parametrize(
+    ("cores", "processes"), [(1, 1), (2, 1), (3, 1), (4, 2), (7, 3), (16, 8), (128, 8)], ids=lambda number: f"{number}"
+)
+def test_processes_by_the_number_of_cores(cores: int, processes: int) -> None:
+    assert processes_for(cores) == processes
+
+
+def test_processes_and_the_wait_are_settings(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.toml"
+    path.write_text("[safety]\nprocesses = 3\nqueue_ms = 0\n")
+    safety = load(str(path), {}, CATALOG).safety
+    assert (safety.processes, safety.queue_ms) == (3, 0)
+    path.write_text('[safety]\nprocesses = "auto"\n')
+    written = load(str(path), {}, CATALOG).safety
+    path.write_text("")
+    assert load(str(path), {}, CATALOG).safety == written
+    assert written.queue_ms == 2000
+    assert written.processes >= 1
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("processes = 0", "'processes' must be 1 or more"),
+        ("processes = 257", "'processes' must be 256 or less"),
+        ('processes = "many"', "'processes' must be an integer or 'auto', not 'many'"),
+        ("queue_ms = -1", "'queue_ms' must be 0 or more"),
+        ("queue_ms = 1.5", "'queue_ms' must be an integer, not a number"),
+    ],
+)
+def test_wrong_processes_and_waits_are_refused(tmp_path: Path, line: str, fault: str) -> None:
+    path = tmp_path / "antiphon.toml"
+    path.write_text(f"[safety]\n{line}\n")
+    with pytest.raises(SettingsError) as raised:
+        load(str(path), {}, CATALOG)
+    assert [(each.where, each.message) for each in raised.value.faults] == [(f"{path}:2", f"[safety]: {fault}")]

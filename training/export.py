@@ -21,6 +21,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from safetensors.numpy import load_file
 
+from training.quicken import quicken
+
 MICROSOFT = "com.microsoft"
 HEADS = 12
 EPSILON = 1e-12
@@ -152,6 +154,7 @@ def quantise(graph: Graph, out: Path, outputs: int, per_channel: bool) -> None:
             nodes_to_exclude=["head.0.product", "logits.product"],
             extra_options={"DefaultTensorType": TensorProto.FLOAT},
         )
+    quicken(out)
     print(out, round(out.stat().st_size / 1e6, 2), "MB")
 
 

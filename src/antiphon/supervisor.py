@@ -110,7 +110,7 @@ class Supervisor:
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
-    judged: orders.Orders | None = None  # what the evaluators are told; None: their process does not run
+    judged: orders.Orders | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
     keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
     draining: bool = False
@@ -158,10 +158,11 @@ class Supervisor:
         self.judged = evaluator_orders(self.settings, self.room)
         if self.judged is not None:
             self.judged.write()
-            listener = open_sockets(Address("", 0, unix=self.judged.socket), 1)[0][0]
-            self._own.append(listener)
-            become = partial(self._become_evaluators, self.judged, listener)
-            self.evaluators = [Place("evaluator process", become, HOST_PATIENCE, orders.END)]
+            for path in self.judged.sockets:
+                listener = open_sockets(Address("", 0, unix=path), 1)[0][0]
+                self._own.append(listener)
+                become = partial(self._become_evaluator, self.judged, listener)
+                self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, orders.END))
         if any(upstream.expires for upstream in self.settings.upstreams):
             self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
@@ -324,7 +325,7 @@ class Supervisor:
         self._become([])
         run_keeper(self.settings, self.room, told=told, life=self._life[0])
 
-    def _become_evaluators(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
+    def _become_evaluator(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""
         self._become([listener])
         for number in (signal.SIGTERM, DUMP):  # inherited: it ends by a signal of its own, after the workers

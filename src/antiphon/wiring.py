@@ -18,7 +18,7 @@ from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
-from antiphon.evaluators.client import STARTING
+from antiphon.evaluators.link import STARTING
 from antiphon.evaluators.orders import Orders
 from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway

@@ -1,4 +1,4 @@
-"""Wiring's part for the evaluators: settings in, a panel out, and what the evaluator process is told."""
+"""Wiring's part for the evaluators: settings in, a panel out, and what the evaluator processes are told."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpenUpstream = Callable[[EvaluatorSettings], Upstream]  # one of its own, for a 
 
 
 def evaluator_orders(settings: Settings, room: str) -> Orders | None:
-    """None: safety is off, or all evaluators are elsewhere, so there is no evaluator process."""
+    """None: safety is off, or all evaluators are elsewhere, so there are no evaluator processes."""
     rows = [row for row in in_force(settings.safety) if KINDS[row.kind].inside]
     if not settings.safety.enabled or not rows:
         return None
@@ -32,13 +32,14 @@ def evaluator_orders(settings: Settings, room: str) -> Orders | None:
         tuple(row.name for row in rows if row.kind == "embedded"),
         tuple(ProtectedOrder(row.name, row.index) for row in rows if row.kind == "protected"),
         tuple(_rule_order(row) for row in rows if row.kind == "rules"),
+        settings.safety.processes,
     )
 
 
 def build_panel(
     settings: Settings, process: Orders | None, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
 ) -> Panel | None:
-    """`process`: what the evaluator process was told, where it runs. None: there is nobody to ask."""
+    """`process`: what the evaluator processes were told, where they run. None: there is nobody to ask."""
     if not settings.safety.enabled:
         return None
     rows = in_force(settings.safety)
@@ -48,7 +49,8 @@ def build_panel(
         return None
     client = None
     if process is not None:
-        client = EvaluatorClient(process.socket, max(map(_seconds, inside)), log)
+        seconds, queue = max(map(_seconds, inside)), settings.safety.queue_ms / 1000
+        client = EvaluatorClient(process.sockets, seconds, log, queue)
     panel = Panel(
         client,
         [Inside(row.name, _bounds(row), _reach(row)) for row in inside],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from antiphon.chat.plain_fields import FIELDS
 from antiphon.chat.plain_request import PlainRequest, judged_texts, read_plain, write_plain
 from antiphon.chat.request import decode, parse
-from antiphon.chat.spoken import message_words
+from antiphon.chat.spoken import message_words, newest_first, prompt_texts
 from antiphon.chat.tools import tool_names
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.prepare import plain_rules, prepare
@@ -132,9 +132,10 @@ def assert_equal(body: bytes, plain: PlainRequest) -> None:
     assert plain.present == document.keys()
     assert plain.tool_names == tool_names(document.get("tools"))
     messages = document["messages"]
-    texts, roles = judged_texts(plain)
+    texts, roles, calls = judged_texts(plain)
     assert texts == ["\n".join(message_words(message)) for message in messages]
     assert roles == [message["role"] for message in messages]
+    assert newest_first(texts, roles, calls) == prompt_texts({"messages": messages})
 
 
 def assert_sent_alike(body: bytes, plain: PlainRequest, lacks: frozenset[str]) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
-from antiphon.chat.spoken import TOGETHER, answer_texts, delta_words, newest_first, prompt_texts, readings
+from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, readings
+from antiphon.chat.together import Join
 
 
 def user(text: Any) -> dict[str, Any]:
@@ -17,14 +20,11 @@ def user(text: Any) -> dict[str, Any]:
 
 def test_the_newest_message_comes_first_and_empty_ones_not_at_all() -> None:
     messages = [{"role": "system", "content": "S"}, user("A"), {"role": "assistant", "content": " "}]
-    assert prompt_texts({"messages": messages}) == ["A", "S"]
+    assert prompt_texts({"messages": messages}) == ["A", "S", "S A"]
 
 
 def test_what_a_user_said_in_several_messages_is_read_together() -> None:
-    assert prompt_texts({"messages": [user("A"), user("B")]}) == ["A\nB", "B", "A"]
-    long = prompt_texts({"messages": [user("a" * 5000), user("B")]})
-    assert len(long[0]) == TOGETHER
-    assert long[0].endswith("a\nB")
+    assert prompt_texts({"messages": [user("A"), user("B")]}) == ["B", "A", "A B"]
 
 
 def test_parts_calls_reasoning_and_refusals() -> None:
@@ -32,7 +32,8 @@ def test_parts_calls_reasoning_and_refusals() -> None:
     message = {"role": "assistant", "content": [{"type": "text", "text": "T"}, {"type": "refusal", "refusal": "R"}]}
     custom = {"id": "2", "type": "custom", "custom": {"name": "g", "input": "I"}}
     assert prompt_texts({"messages": [{**message, "tool_calls": [call, custom], "reasoning_content": "W"}]}) == [
-        'T\nR\nW\n{"a": "b"}\nI\nf\ng'
+        'T\nR\nW\n{"a": "b"}\nI\nf\ng',
+        "b I",
     ]
     picture = {"type": "image_url", "image_url": {"url": "https://x"}}
     assert prompt_texts({"messages": [user([picture])]}) == []
@@ -68,6 +69,24 @@ def test_one_code_that_is_cut_hides_no_others(cut: str, place: int) -> None:
     codes = "\\u006b" * 60_000
     text = codes[: 6 * place] + cut + codes[6 * place :]
     assert readings(text)[-1] == "k" * place + cut + "k" * (60_000 - place)
+
+
+def test_of_a_long_text_only_lines_near_escapes_are_read_again() -> None:
+    before, after = [[f"line {number} of {name}" for number in range(50)] for name in ("these", "those")]
+    text = "\n".join([*before, r"I will \u006bill", "you", "tomorrow", *after, r"and \u0068im"])
+    found = readings(text)
+    assert found[0] == text
+    assert found[1:] == ["\n".join([*before[-3:], "I will kill", "you", "tomorrow", after[0], *after[-3:], "and him"])]
+
+
+@given(st.lists(st.sampled_from(["a", r"\n", r"\u006b", r"\\", "x" * 40])).map(lambda parts: f"{''.join(parts)}."))
+def test_a_line_with_escapes_is_read_as_it_is_meant(text: str) -> None:
+    """Whether the text is long or short."""
+    long = "\n".join([*["filler"] * 200, text, *["filler"] * 200])
+    if len(short := readings(text)) > 1:
+        assert all(each in there for each, there in zip(short[1:], readings(long)[1:], strict=True))
+    else:
+        assert readings(long) == [long]
 
 
 def test_reasoning_in_vendors_shapes() -> None:
@@ -143,7 +162,8 @@ def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
 )
 def test_a_part_of_a_vendors_own_kind_is_read_but_for_media(part: dict[str, Any], words: list[str]) -> None:
     document = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hello"}, part]}]}
-    assert prompt_texts(document) == ["\n".join(["Hello", *words])]
+    read = [text for text in prompt_texts(document) if type(text) is not Join]
+    assert read == ["\n".join(["Hello", *words])]
 
 
 def test_parts_that_are_no_text_to_us_are_read_but_for_their_data() -> None:

@@ -49,7 +49,7 @@ def plain() -> Plain:
 @pytest.fixture
 async def client(path: Path, plain: Plain) -> AsyncIterator[EvaluatorClient]:
     async with evaluating(path, {"plain": Part(plain), "other": Part(Plain())}):
-        client = EvaluatorClient(str(path), 10.0, lambda line: None)
+        client = EvaluatorClient([str(path)], 10.0, lambda line: None)
         client.start()
         yield client
         plain.release()
@@ -126,7 +126,7 @@ async def test_a_language_that_nobody_reads_is_known(path: Path) -> None:
             return [Verdict(severities=SAFE, error=UNSUPPORTED_LANGUAGE) for _ in texts]
 
     async with evaluating(path, {"foreign": Part(Foreign())}):  # type: ignore[arg-type]
-        client = EvaluatorClient(str(path), 10.0, lambda line: None)
+        client = EvaluatorClient([str(path)], 10.0, lambda line: None)
         client.start()
         panel = Panel(client, [Inside("foreign", Bounds())])
         verdict = await asked(panel, "x")
@@ -172,7 +172,7 @@ async def test_one_too_many_fails_at_once(panel: Panel, plain: Plain) -> None:
 async def test_a_process_that_dies_fails_what_waits(path: Path) -> None:
     plain, heard = Plain(), Heard()
     plain.hold()
-    client = EvaluatorClient(str(path), 10.0, lambda line: None)
+    client = EvaluatorClient([str(path)], 10.0, lambda line: None)
     async with evaluating(path, {"plain": Part(plain)}):
         client.start()
         panel = Panel(client, [Inside("plain", Bounds())])

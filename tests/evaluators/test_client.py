@@ -13,7 +13,7 @@ from antiphon.evaluators.client import LARGE, EvaluatorClient
 from antiphon.evaluators.parts import PIECE, Part
 from antiphon.evaluators.wire import LARGEST, MOST_TEXTS
 from antiphon.safety.verdict import FAILURE, LATE, OVER_LENGTH, Stage
-from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
+from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating, remove
 from tests.support.process import until
 
 PARTS = ["plain"]
@@ -32,7 +32,7 @@ async def said() -> list[str]:
 
 @pytest.fixture
 async def client(path: Path, said: list[str]) -> AsyncIterator[EvaluatorClient]:
-    client = EvaluatorClient(str(path), SECONDS, said.append)
+    client = EvaluatorClient([str(path)], SECONDS, said.append)
     client.start()
     yield client
     await client.close()
@@ -58,7 +58,7 @@ async def test_silence_is_a_failure_within_the_time_limit(path: Path, said: list
     plain = Plain()
     plain.hold()
     async with evaluating(path, {"plain": Part(plain)}):
-        client = EvaluatorClient(str(path), 0.3, said.append)
+        client = EvaluatorClient([str(path)], 0.3, said.append)
         client.start()
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -77,7 +77,7 @@ async def test_a_longer_text_has_more_time(path: Path, said: list[str]) -> None:
     plain = Plain()
     plain.hold()
     async with evaluating(path, {"plain": Part(plain)}):
-        client = EvaluatorClient(str(path), 0.1, said.append)
+        client = EvaluatorClient([str(path)], 0.1, said.append)
         client.start()
         long = client.ask(Stage.PROMPT, ["long " * 200_000 + "violence"], PARTS)
         assert await client.ask(Stage.PROMPT, ["short"], PARTS) == FAILURE
@@ -121,18 +121,16 @@ async def test_a_question_given_up_is_forgotten(client: EvaluatorClient, path: P
         assert gone.cancelled()
 
 
-async def test_what_waits_is_bounded(client: EvaluatorClient, path: Path, said: list[str]) -> None:
+async def test_what_waits_is_bounded_and_all_of_it_is_judged(client: EvaluatorClient, path: Path) -> None:
     plain = Plain()
     plain.hold()
     async with evaluating(path, {"plain": Part(plain)}):
-        waiting = [client.ask(Stage.PROMPT, ["x"], PARTS) for _ in range(room.MOST_WAITING)]
+        waiting = [client.ask(Stage.PROMPT, [f"{number}"], PARTS) for number in range(room.MOST_WAITING)]
         refused = client.ask(Stage.PROMPT, ["x"], PARTS)
         assert refused.done()
         assert await refused == FAILURE
         plain.release()
-        verdicts = await asyncio.gather(*waiting)
-        assert HARMLESS in verdicts  # those that the process took; the others it was too busy for
-        assert said.count("the evaluator process is overloaded") == 1
+        assert set(await asyncio.gather(*waiting)) == {HARMLESS}
         assert await client.ask(Stage.PROMPT, ["x"], PARTS) == HARMLESS
 
 
@@ -181,23 +179,24 @@ async def test_nonsense_from_the_other_side_is_a_failure(client: EvaluatorClient
 
     async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.set()
-        await reader.read(1)
         writer.write(b"\x00\x00\x00\x02{}")
         await reader.read()
         writer.close()
 
     server = await asyncio.start_unix_server(babble, path)
     await connected.wait()
-    assert await client.ask(Stage.PROMPT, ["x"], PARTS) == FAILURE
-    assert "the evaluator process said what cannot be read: ValidationError" in said
+    await until(lambda: "the evaluator process said what cannot be read: ValidationError" in said)
+    asked = client.ask(Stage.PROMPT, ["x"], PARTS)
     server.close()
+    remove(path)
+    assert await asked == FAILURE
 
 
 async def test_closed_it_fails_what_waits(path: Path, said: list[str]) -> None:
     plain = Plain()
     plain.hold()
     async with evaluating(path, {"plain": Part(plain)}):
-        client = EvaluatorClient(str(path), SECONDS, said.append)
+        client = EvaluatorClient([str(path)], SECONDS, said.append)
         client.start()
         waiting = client.ask(Stage.PROMPT, ["x"], PARTS)
         await asyncio.to_thread(plain.began.acquire)

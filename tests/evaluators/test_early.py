@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def client(path: Path) -> AsyncIterator[EvaluatorClient]:
-    client = EvaluatorClient(str(path), 10.0, lambda line: None)
+    client = EvaluatorClient([str(path)], 10.0, lambda line: None)
     client.start()
     yield client
     await client.close()

@@ -42,14 +42,14 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     orders = Orders(str(tmp_path), ("embedded",), rules=(RuleOrder("words", words=("naughty",)),))
     orders.write()
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(orders.socket)
+    listener.bind(orders.sockets[0])
     listener.listen()
     (_, told), (life, _) = pipes = os.pipe(), os.pipe()
     passed = [listener.fileno(), told, life]
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "antiphon.evaluators", orders.file, *map(str, passed), pass_fds=passed
     )
-    client = EvaluatorClient(orders.socket, 10.0, lambda line: None)
+    client = EvaluatorClient(orders.sockets, 10.0, lambda line: None)
     panel = Panel(client, [Inside("embedded", Bounds()), Inside("words", Bounds())])
     panel.start()
     yield Running(process, panel)

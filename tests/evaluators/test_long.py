@@ -33,7 +33,7 @@ async def test_a_threat_in_a_long_prompt_is_found(tmp_path: Path, at: float) -> 
     calm = prose(200_000)
     cut = calm.find(". ", int(len(calm) * at) - 200) + 2 if at else 0
     async with evaluating(tmp_path / "e.sock", {"embedded": load_classifier()}):
-        client = EvaluatorClient(str(tmp_path / "e.sock"), 1.0, lambda line: None)
+        client = EvaluatorClient([str(tmp_path / "e.sock")], 1.0, lambda line: None)
         client.start()
         long = client.ask(Stage.PROMPT, [calm[:cut] + THREAT + calm[cut:]], ["embedded"])
         for number in range(3):

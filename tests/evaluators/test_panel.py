@@ -41,7 +41,7 @@ class Told:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[EvaluatorClient]:
     async with evaluating(tmp_path / "e.sock", {"plain": Part(Plain())}):
-        client = EvaluatorClient(str(tmp_path / "e.sock"), 10.0, lambda line: None)
+        client = EvaluatorClient([str(tmp_path / "e.sock")], 10.0, lambda line: None)
         yield client
         await client.close()
 

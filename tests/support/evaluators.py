@@ -62,8 +62,8 @@ async def evaluating(path: Path, parts: Mapping[str, Part], fault: str | None = 
         for connection in connections:
             connection.abort()
         docket.close()
-        _remove(path)
+        remove(path)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     path.unlink(missing_ok=True)  # newer Pythons do so themselves

@@ -46,15 +46,16 @@ class Answer:
 class Wire:
     """One connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: float = PATIENCE) -> None:
         self.reader, self.writer = reader, writer
+        self.patience = patience  # seconds for each read
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
         await self.writer.drain()
 
     async def head(self) -> tuple[int, dict[str, str]]:
-        raw = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        raw = await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), self.patience)
         first, *lines = raw.decode("latin-1").strip().split("\r\n")
         headers = {}
         for line in lines:
@@ -64,8 +65,8 @@ class Wire:
 
     async def chunk(self) -> bytes:
         """One piece of a chunked body; b"" at its end."""
-        size = int(await asyncio.wait_for(self.reader.readline(), PATIENCE), 16)
-        data = await asyncio.wait_for(self.reader.readexactly(size + 2), PATIENCE)
+        size = int(await asyncio.wait_for(self.reader.readline(), self.patience), 16)
+        data = await asyncio.wait_for(self.reader.readexactly(size + 2), self.patience)
         return data[:-2]
 
     async def answer(self, method: str = "POST") -> Answer:
@@ -73,13 +74,13 @@ class Wire:
         if method == "HEAD" or status == 204:
             body = b""
         elif "content-length" in headers:
-            body = await asyncio.wait_for(self.reader.readexactly(int(headers["content-length"])), PATIENCE)
+            body = await asyncio.wait_for(self.reader.readexactly(int(headers["content-length"])), self.patience)
         elif headers.get("transfer-encoding") == "chunked":
             body = b""
             while piece := await self.chunk():
                 body += piece
         else:
-            body = await asyncio.wait_for(self.reader.read(), PATIENCE)
+            body = await asyncio.wait_for(self.reader.read(), self.patience)
         return Answer(status, headers, body)
 
     def close(self) -> None:
@@ -89,8 +90,8 @@ class Wire:
         self.writer.transport.abort()
 
 
-async def connect(port: int) -> Wire:
-    return Wire(*await asyncio.open_connection("127.0.0.1", port))
+async def connect(port: int, patience: float = PATIENCE) -> Wire:
+    return Wire(*await asyncio.open_connection("127.0.0.1", port), patience)
 
 
 def request(method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> bytes:
@@ -102,9 +103,16 @@ def request(method: str, path: str, body: bytes = b"", headers: dict[str, str] |
 
 
 async def call(
-    port: int, method: str, path: str, document: Any = None, *, body: bytes = b"", headers: dict[str, str] | None = None
+    port: int,
+    method: str,
+    path: str,
+    document: Any = None,
+    *,
+    body: bytes = b"",
+    headers: dict[str, str] | None = None,
+    patience: float = PATIENCE,
 ) -> Answer:
-    wire = await connect(port)
+    wire = await connect(port, patience)
     try:
         await wire.send(request(method, path, json.dumps(document).encode() if document is not None else body, headers))
         return await wire.answer(method)

@@ -105,7 +105,7 @@ async def test_so_are_parts_and_the_arguments_of_calls(start: Start) -> None:
 
 
 async def test_a_prompt_in_two_messages_is_judged_as_one(start: Start) -> None:
-    judge = WordJudge(words={"kill\nthem": "violence"})
+    judge = WordJudge(words={"kill them": "violence"})
     running, _ = await start(json_answer(completion()), judge=judge, more=FILTER)
     messages = [{"role": "user", "content": "kill"}, {"role": "user", "content": "them"}]
     assert (await running.post(messages=messages)).status == 400

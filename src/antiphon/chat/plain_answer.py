@@ -13,6 +13,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
+from antiphon.chat.spelled import spelled
+
 # A key of this type must not be there: no JSON value is equal to its default but this very string.
 Absent = Literal["\x00absent"]
 ABSENT: Final = "\x00absent"
@@ -158,7 +160,9 @@ def judged_texts(answer: PlainAnswer) -> list[str]:
     message = answer.choices[0].message
     said = [words for words in (message.content, message.refusal) if words]
     if type(message.tool_calls) is list:
-        said += [call.function.arguments for call in message.tool_calls if call.function.arguments]
+        written = [call.function.arguments for call in message.tool_calls if call.function.arguments]
+        together = spelled(written)
+        said += [*written, together] if together else written
     return said
 
 

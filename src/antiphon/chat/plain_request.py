@@ -33,6 +33,7 @@ from antiphon.chat.plain_fields import (
     TextFormat,
     ToolMessage,
 )
+from antiphon.chat.spelled import spelled
 from antiphon.chat.spoken import file_words
 from antiphon.chat.stamp import Document
 
@@ -175,22 +176,25 @@ def _is_format(wanted: TextFormat | ObjectFormat | SchemaFormat, messages: list[
 # What is said in it
 
 
-def judged_texts(asked: PlainRequest) -> tuple[list[str], list[str]]:
-    """(the words of each message, as `spoken.message_words` reads them; its role)"""
+def judged_texts(asked: PlainRequest) -> tuple[list[str], list[str], list[str]]:
+    """(the words of each message, as `spoken.message_words` reads them; its role; what calls spell, of all messages)"""
     fields = asked.fields
     roles = [message.role for message in asked.messages]
     if isinstance(fields, SimpleFields):
-        return [message.content for message in fields.messages], roles
+        return [message.content for message in fields.messages], roles, []
     texts: list[str] = []
+    calls: list[str] = []
     for message in fields.messages:
         content: Any = message.content
         if type(content) is not str:
             content = "\n".join(_part_words(content)) if content else ""
         if message.name or (type(message) is AssistantMessage and (message.tool_calls or message.refusal)):
             said = _other_words(message)
+            if type(message) is AssistantMessage and message.tool_calls:
+                calls.append(spelled(call.function.arguments or "" for call in message.tool_calls))
             content = "\n".join([content, *said] if content else said)
         texts.append(content)
-    return texts, roles
+    return texts, roles, calls
 
 
 def _other_words(message: AnyMessage) -> list[str]:

@@ -8,16 +8,20 @@ calls, and what was said aloud.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from antiphon.chat.spelled import spelled
 from antiphon.chat.stamp import Document
+from antiphon.chat.together import EDGE, Join, joins
 
-TOGETHER = 2000  # characters of a user's last messages that are read as one: they change with every turn
 DEEPEST = 4
+ALONE = 2 * EDGE  # characters of an only message that has no edges to join
 # Escapes of JSON. A backslash before anything else says nothing.
 SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
 CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
+BY_LINES = range(600, 100_000)  # characters of a text of which only the lines with escapes are read again
+NEAR = 3  # lines on both sides of such a line
 BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
 THOUGHTS = ("reasoning_details", "thinking", "thoughts", "thinking_blocks", "content_parts")
@@ -52,9 +56,7 @@ TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
 def prompt_texts(document: Document) -> list[str]:
-    """Of a checked request, the newest first: if time is short, the oldest were judged before.
-
-    What a client wrote in several messages may only make sense together."""
+    """Of a checked request, the newest first: if time is short, the oldest were judged before."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
     prediction = document.get("prediction")
@@ -62,7 +64,8 @@ def prompt_texts(document: Document) -> list[str]:
     for key in VENDOR_TEXTS:
         if key in document:
             said = "\n".join((said, *_all_strings(document[key])))
-    found = newest_first(texts, [message["role"] for message in messages])
+    calls = [spelled(call_words(message)) for message in messages if message["role"] == "assistant"]
+    found = newest_first(texts, [message["role"] for message in messages], calls)
     beside = [each for key in BESIDE_MESSAGES if key in document for each in loose_texts(document[key])]
     return [*beside, said, *found] if said.strip() else [*beside, *found]
 
@@ -101,21 +104,39 @@ def tool_words(document: Document) -> str:
     return "\n".join(found)
 
 
-def newest_first(texts: list[str], roles: list[str]) -> list[str]:
-    asked = [text for text, role in zip(texts, roles, strict=True) if role == "user" and text]
-    both = ["\n".join(asked)[-TOGETHER:]] if len(asked) > 1 else []
-    return [text for text in (*both, *reversed(texts)) if text.strip()]
+def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) -> list[str]:
+    """`calls`: what the calls of each message spell. What is only told by several messages together stands at the
+    end."""
+    found = [text for text in (*reversed(texts), *reversed(calls)) if text.strip()]
+    is_short = len(texts) == 1 and len(texts[0]) <= ALONE
+    return found if is_short else [*found, *joins(texts, roles)]
 
 
 def readings(text: str) -> list[str]:
     """A text as it stands and, where it is or quotes JSON, as it is meant: `\\u006bill` is a word like any other."""
     found = [text]
-    while "\\" in found[-1] and len(found) < DEEPEST:
-        plain = _unescaped(found[-1])
-        if plain == found[-1]:
+    if "\\" not in text or type(text) is Join:
+        return found
+    written = _around_escapes(text) if len(text) in BY_LINES else text
+    while "\\" in written and len(found) < DEEPEST:
+        plain = _unescaped(written)
+        if plain == written:
             break
         found.append(plain)
+        written = plain
     return found
+
+
+def _around_escapes(text: str) -> str:
+    """The lines with a backslash and those near them. The others read as they stand, and code has many of these."""
+    lines = text.split("\n")
+    kept: list[str] = []
+    end = 0  # of what is kept
+    for place, line in enumerate(lines):
+        if "\\" in line:
+            kept += lines[max(end, place - NEAR) : place + NEAR + 1]
+            end = place + NEAR + 1
+    return "\n".join(kept)
 
 
 def _unescaped(text: str) -> str:
@@ -178,7 +199,7 @@ def answer_texts(message: Document) -> list[str]:
     audio = message.get("audio")
     if isinstance(audio, dict):
         texts += _parts(audio.get("transcript"))
-    return [text for text in (*texts, *call_words(message)) if text]
+    return [text for text in (*texts, *call_words(message), spelled(call_words(message))) if text]
 
 
 def delta_words(delta: Document) -> Iterator[tuple[str, str]]:

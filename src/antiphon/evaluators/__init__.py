@@ -1,14 +1,16 @@
 """Who judges texts. Towards the flow they are one `Judge`.
 
     panel.py    all evaluators of a worker as one: who applies is asked, the worst finding counts
-    client.py   the evaluator process, seen from a worker (topic.py: what it asks, and what it knows already);
-                wire.py: what travels between them
-    process.py  that process: docket.py (what waits, and the thread that works), memory.py (what was judged before),
-                parts.py (what it judges with), orders.py (what it is told by the supervisor)
+    client.py   the evaluator processes, seen from a worker: topic.py (what it asks, and what it knows already),
+                share.py (what one process is asked), link.py (one process), patience.py (how long a share waits),
+                unjudged.py (what is said of those that waited in vain); wire.py: what travels between them
+    process.py  one such process: docket.py (what waits, and the thread that works), memory.py (what was judged before),
+                joined.py (what two texts say together), parts.py (what it judges with), orders.py (what it is told by
+                the supervisor)
     embedded/ protected/ rules/   what it judges with
     remote/     services elsewhere
 Two questions: what is found in texts (`ask`, `ask_now`)? May the end of a streamed text begin a finding (`early`)?
-Rule: no question raises, and none waits longer than its time limit; what could not be judged says so in its verdict.
+Rule: no question raises, and none waits for ever (patience.py); what could not be judged says so in its verdict.
 """
 
 import os

@@ -1,11 +1,12 @@
-"""The evaluator process, seen from a worker: a question goes out, its verdict comes back by a call.
+"""The evaluator processes, seen from a worker: a question goes out, its verdict comes back by a call.
 
 No task, no future and no timer per question: a tick looks at those that wait. Rules: nothing here fails, and nobody is
-called back within the call that asked; a question that is not answered in time, or whose process dies, or that is one
-too many becomes FAILURE, an early look becomes "risky"; a longer text has more time, or its length alone would let it
-pass unjudged, and if that is not enough it becomes LATE, which policies that block refuse. What was judged before is
-known here already (`Known`: no texts are kept). The listener is the supervisor's, so a connection stands at once also
-while the process is being started; what is asked then waits in the socket.
+called back within the call that asked. A text belongs to one of the processes by its checksum, so that all workers ask
+the same one, which judges it once and remembers it; a process without work takes what waits for another. What a process
+was asked before it died or fell silent is asked of another one, or of its successor. What was not judged in time
+(`patience`), or is one too many, becomes FAILURE, an early look becomes "risky"; a longer text has more time, or its
+length alone would let it pass unjudged, and if that is not enough it becomes LATE, which policies that block refuse.
+What was judged before is known here already (`Known`: no texts are kept).
 """
 
 from __future__ import annotations
@@ -13,46 +14,32 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Final, TypeVar
+from zlib import crc32
 
-import msgspec
-
+from antiphon.evaluators.link import STARTING, EarlyDone, Link, Log
 from antiphon.evaluators.parts import most_seconds
+from antiphon.evaluators.patience import Patience
+from antiphon.evaluators.share import LANES, MOST_TRIES, Done, Merge, Share
 from antiphon.evaluators.topic import Known, Topic
-from antiphon.evaluators.wire import (
-    LARGEST,
-    LENGTH,
-    LONGEST_EARLY,
-    MOST_TEXTS,
-    Ask,
-    EarlyAsk,
-    EarlyTold,
-    Frames,
-    Hello,
-    Told,
-    WireError,
-    pack,
-    told_decoder,
-)
+from antiphon.evaluators.unjudged import Unjudged
+from antiphon.evaluators.wire import LARGEST, LONGEST_EARLY, MOST_TEXTS, Ask, EarlyAsk, Told, pack
 from antiphon.safety.verdict import FAILED, FAILURE, LATE, NOTHING, OVER_LENGTH, Stage, Verdict
 
-STARTING: Final = "starting"
-MOST_WAITING: Final = 1024  # questions
-MOST_BYTES: Final = 64 * 1024 * 1024  # of all that wait
+MOST_WAITING: Final = 4096  # shares
+MOST_BYTES: Final = LARGEST - 64 * 1024  # of the texts of a question: a message says a little more
+MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 SHARE: Final = 0.9  # of the time limit after which the process answers with what it has found
-QUIET: Final = 60.0  # seconds between two lines that say that it is overloaded
-TICK: Final = 0.05  # seconds; what waits hears at most so much late that it was in vain
+TICK: Final = 0.05  # seconds; what waits is told at most so much late that it was in vain
 LONG: Final = 1_000  # characters, above which there is more time; the looks at a stream are shorter
 LARGE: Final = 20_000  # characters of a question above which its length is to blame if there was no time for it
 MOST_MORE: Final = 60.0  # seconds: nobody waits for longer; a process that hangs is killed long before
-AGAIN: Final = 0.1  # seconds until a connection that could not be made is tried again
+SILENT: Final = 1.0  # seconds without a word of a process that has work, after which another one is asked, too
 REMEMBERED: Final = 4096  # verdicts
 EARLY: Final = 0.1  # seconds that an early look may take
 MOST_EARLY: Final = 256  # early looks that wait
+OVERLOADED: Final = "overloaded"
 
-Log = Callable[[str], None]
-Done = Callable[[Verdict], None]
-EarlyDone = Callable[[bool], None]
 T = TypeVar("T", Verdict, bool)
 
 
@@ -65,75 +52,55 @@ def work(texts: Sequence[str], characters: int) -> float:
     return sum(most_seconds(len(text)) for text in texts) if characters > LONG else 0.0
 
 
-class Waiting:
-    """One question: `keys` are those of its texts, `known` is the verdict on those that were not sent."""
-
-    __slots__ = ("deadline", "done", "failure", "keys", "known", "size", "work")
-
-    def __init__(
-        self,
-        done: Done,
-        keys: Sequence[int],
-        known: Verdict,
-        deadline: float,
-        size: int,
-        work: float,
-        failure: Verdict,
-    ) -> None:
-        self.done = done
-        self.keys = keys
-        self.known = known
-        self.deadline = deadline
-        self.size = size
-        self.work = work
-        self.failure = failure  # what it becomes when there was no time for it
+def is_too_large(texts: Sequence[str], characters: int) -> bool:
+    """For a message to a process."""
+    if characters > MOST_BYTES or len(texts) > MOST_TEXTS:
+        return True
+    return 4 * characters > MOST_BYTES and sum(len(text.encode("utf-8", "replace")) for text in texts) > MOST_BYTES
 
 
-class EvaluatorClient(asyncio.Protocol):
-    def __init__(self, path: str, seconds: float, log: Log) -> None:
-        self.state = STARTING  # "ready", or what could not be loaded
-        self._path = path
+class EvaluatorClient:
+    def __init__(self, paths: Sequence[str], seconds: float, log: Log, queue: float = 0.0) -> None:
+        """`paths`: the sockets of the processes; `seconds`: to judge a question; `queue`: to wait for that."""
         self._seconds = max(TICK, seconds - TICK)  # less the tick: a limit is kept
-        self._log = log
         self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
-        self._frames = Frames()
+        self._links = [Link(path, self, log) for path in paths]
         self._topics: dict[tuple[Stage, str], Topic] = {}
         self._known = Known(REMEMBERED)
-        self._waiting: dict[int, Waiting] = {}
-        self._early: dict[int, tuple[EarlyDone, float]] = {}  # with its deadline; oldest first
-        self._early_parts: frozenset[str] = frozenset()  # that can look early; none while nobody is connected
-        self._bytes = 0
+        self._waiting: dict[int, Share] = {}  # in lanes, and sent; oldest first
+        self._patience = Patience(queue)
+        self._unjudged = Unjudged(log, lambda: self.state)
+        self._silent = min(SILENT, (self._seconds + queue) / 3)
+        self._characters = 0
         self._work = 0.0  # seconds that those who wait may take
-        self._paused = False  # the process reads more slowly than it is asked
-        self._unsent: list[bytes] = []  # asked before the connection stood
         self._last = 0
         self._ticking: asyncio.TimerHandle | None = None
-        self._connecting: asyncio.Task[None] | None = None
-        self._retry: asyncio.TimerHandle | None = None
-        self._overloaded_at = -QUIET  # when that was last said
-        self._is_unreachable = False
         self._closed = False
+
+    @property
+    def state(self) -> str:
+        """`starting`, `ready`, `overloaded`, or what could not be loaded."""
+        states = [link.state for link in self._links if link.state != STARTING]
+        if not states:
+            return STARTING
+        worst = next((state for state in states if state != "ready"), "ready")
+        return OVERLOADED if worst == "ready" and self._patience.is_overloaded(self._loop.time()) else worst
 
     def start(self) -> None:
         """Connects, and keeps doing so."""
-        if self._connecting is None and not self._closed:
-            self._connecting = self._loop.create_task(self._connect())
+        for link in self._links:
+            link.start()
 
     async def close(self) -> None:
         self._closed = True
-        self._early_parts = frozenset()
-        for timer in (self._ticking, self._retry):
-            if timer is not None:
-                timer.cancel()
-        if self._connecting is not None:
-            self._connecting.cancel()
-            await asyncio.gather(self._connecting, return_exceptions=True)
-        if self._transport is not None:
-            self._transport.abort()
+        if self._ticking is not None:
+            self._ticking.cancel()
+        for link in self._links:
+            await link.close()
         self._fail_all()
+        self._unjudged.say()
 
-    # What goes out
+    # What is asked
 
     def topic(self, stage: Stage, parts: Sequence[str]) -> Topic:
         """What is asked: by whom a text is to be judged, and on which side. The same for the same parts."""
@@ -144,9 +111,9 @@ class EvaluatorClient(asyncio.Protocol):
         return topic
 
     def ask(self, stage: Stage, texts: Sequence[str], parts: Sequence[str]) -> asyncio.Future[Verdict]:
-        """The process is asked, whatever is known already."""
+        """The processes are asked, whatever is known already."""
         future: asyncio.Future[Verdict] = self._loop.create_future()
-        failed = self._send(self.topic(stage, parts), list(texts), (), NOTHING, partial(_settle, future))
+        failed = self._ask(self.topic(stage, parts), list(texts), (), NOTHING, partial(_settle, future))
         return _settled(future, failed)
 
     def ask_about(self, topic: Topic, texts: Sequence[str]) -> asyncio.Future[Verdict]:
@@ -160,116 +127,175 @@ class EvaluatorClient(asyncio.Protocol):
         if len(texts) == 1:  # as in most questions
             key = topic.key(texts[0])
             known = self._known.find(key)
-            return known if known is not None else self._send(topic, [texts[0]], (key,), NOTHING, done)
+            return known if known is not None else self._ask(topic, [texts[0]], (key,), NOTHING, done)
         unknown, keys, known = topic.find(texts, self._known)
-        return known if texts and not unknown else self._send(topic, unknown, keys, known, done)
+        return known if texts and not unknown else self._ask(topic, unknown, keys, known, done)
 
-    def _send(self, topic: Topic, texts: list[str], keys: Sequence[int], known: Verdict, done: Done) -> Verdict | None:
+    def _ask(self, topic: Topic, texts: list[str], keys: Sequence[int], known: Verdict, done: Done) -> Verdict | None:
         characters = sum(map(len, texts))
-        if characters > LARGEST or len(texts) > MOST_TEXTS:  # not worth packing
-            return known | OVER_LENGTH
-        self._last = number = self._last + 1
-        more = work(texts, characters)
-        seconds = self._limit(more) if more else self._seconds
-        frame = self._frame(Ask(number, topic.stage, texts, topic.parts, seconds * SHARE))
-        size = len(frame)
-        if size > LARGEST + LENGTH.size:
+        if is_too_large(texts, characters):
             return known | OVER_LENGTH
         failure = LATE if characters > LARGE else FAILURE
-        if not self._has_room(size):
+        if self._closed or len(self._waiting) >= MOST_WAITING or self._characters + characters > MOST_CHARACTERS:
+            self._note(len(texts))
             return known | failure
-        self._bytes += size
+        if len(self._links) == 1 or not texts:
+            self._add(self._links[0], topic, texts, keys, known, done, failure)
+            return None
+        shares = self._divide(texts, keys)
+        if len(shares) > 1:
+            done = Merge(len(shares), known, done).add
+            known = NOTHING
+        for home, (some, their_keys) in shares.items():
+            self._add(self._links[home], topic, some, their_keys, known, done, failure)
+        return None
+
+    def _divide(self, texts: list[str], keys: Sequence[int]) -> dict[int, tuple[list[str], list[int]]]:
+        """By the process that a text belongs to."""
+        shares: dict[int, tuple[list[str], list[int]]] = {}
+        for number, text in enumerate(texts):
+            home = crc32(text.encode("utf-8", "surrogatepass")) % len(self._links)
+            some, their_keys = shares.setdefault(home, ([], []))
+            some.append(text)
+            if keys:
+                their_keys.append(keys[number])
+        return shares
+
+    def _add(
+        self,
+        link: Link,
+        topic: Topic,
+        texts: list[str],
+        keys: Sequence[int],
+        known: Verdict,
+        done: Done,
+        failure: Verdict,
+    ) -> None:
+        now = self._loop.time()
+        characters = sum(map(len, texts))
+        self._last = number = self._last + 1
+        share = Share(number, topic, texts, keys, known, done, characters, failure)
+        share.asked = now
+        share.work = more = work(texts, characters)
+        # Who asks about a long text waits behind those who did so before, and has their time too.
+        share.limit = self._seconds + min(more + self._work, MOST_MORE) if more else self._seconds
+        self._characters += characters
         self._work += more
-        self._waiting[number] = Waiting(done, keys, known, self._loop.time() + seconds, size, more, failure)
+        self._waiting[number] = share
         if self._ticking is None:
             self._ticking = self._loop.call_later(TICK, self._tick)
-        if self._transport is not None:
-            self._transport.write(frame)
+        if link.has_room(share.lane) and not link.lanes[share.lane]:
+            self._send(link, share, now)
         else:
-            self._unsent.append(frame)
-        return None
+            self._patience.enter(now)
+            link.lanes[share.lane].append(share)
+            if len(self._links) > 1:
+                self._fill_all()
+
+    # What is sent
+
+    def _send(self, link: Link, share: Share, now: float) -> None:
+        waits = max(0.0, share.asked + self._patience.most(now) - now)
+        texts, joins = share.divided()
+        ask = Ask(share.id, share.topic.stage, texts, share.topic.parts, share.limit * SHARE, waits, joins)
+        try:
+            frame = pack(ask)
+        except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
+            ask.texts = [encodable(text) for text in texts]
+            ask.joins = [(encodable(first), encodable(second)) for first, second in joins]
+            frame = pack(ask)
+        link.send(share, frame, now)
+
+    def _fill_all(self) -> None:
+        for link in self._links:
+            self._fill(link)
+
+    def _fill(self, link: Link) -> None:
+        """Sends what waits, the oldest first: what belongs to this process, and, if that is nothing, what waits for
+        another one."""
+        now = self._loop.time()
+        for lane in LANES:
+            while link.has_room(lane):
+                source = link.lanes[lane] or max((each.lanes[lane] for each in self._links), key=len)
+                if not source:
+                    break
+                share = source.popleft()
+                if not share.is_over:
+                    self._patience.leave()
+                    self._send(link, share, now)
+
+    def _put_back(self, link: Link, share: Share) -> None:
+        """What a process was asked in vain is first again."""
+        link.forget(share)
+        self._patience.enter(self._loop.time())
+        link.lanes[share.lane].appendleft(share)
+
+    # Early looks
 
     def look_early(self, text: str, parts: list[str], done: EarlyDone) -> bool:
         """False: there is no early look, and `done` is never called. Else it is called with "risky", later, once."""
-        transport = self._transport
-        if transport is None or not self._early_parts.issuperset(parts):
+        able = [link for link in self._links if link.early_parts.issuperset(parts) and link.is_up]
+        if not able:
             return False
-        if self._paused or len(self._early) >= MOST_EARLY or len(text) > LONGEST_EARLY:
+        link = able[0] if len(able) == 1 else min(able, key=lambda each: (each.is_silent, len(each.early)))
+        if link.is_paused or len(link.early) >= MOST_EARLY or len(text) > LONGEST_EARLY:
             self._loop.call_soon(done, True)
             return True
         self._last = number = self._last + 1
-        try:
-            frame = pack(EarlyAsk(number, text, parts))
-        except UnicodeEncodeError:
-            frame = pack(EarlyAsk(number, encodable(text), parts))
-        self._early[number] = done, self._loop.time() + EARLY - TICK
         if self._ticking is None:
             self._ticking = self._loop.call_later(TICK, self._tick)
-        transport.write(frame)
+        deadline = self._loop.time() + EARLY - TICK
+        try:
+            link.look_early(EarlyAsk(number, text, parts), done, deadline)
+        except UnicodeEncodeError:
+            link.look_early(EarlyAsk(number, encodable(text), parts), done, deadline)
         return True
 
-    def _limit(self, more: float) -> float:
-        """In seconds. Who asks about a long text waits behind those who did so before, and has their time too."""
-        return self._seconds + min(more + self._work, MOST_MORE)
-
-    def _frame(self, ask: Ask) -> bytes:
-        try:
-            return pack(ask)
-        except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
-            ask.texts = [encodable(text) for text in ask.texts]
-            return pack(ask)
-
-    def _has_room(self, size: int) -> bool:
-        # What the transport holds counts too: a process that hangs reads nothing, and given up questions stay there.
-        is_full = len(self._waiting) >= MOST_WAITING or max(self._bytes, self._unread()) + size > MOST_BYTES
-        return not (self._closed or is_full)
-
-    def _unread(self) -> int:
-        """Bytes that the process has not read; 0 also for few."""
-        return self._transport.get_write_buffer_size() if self._paused and self._transport is not None else 0
-
-    def pause_writing(self) -> None:
-        self._paused = True
-
-    def resume_writing(self) -> None:
-        self._paused = False
+    def call_early(self, done: EarlyDone, risky: bool) -> None:
+        self._call(done, risky)
 
     # What comes back
 
-    def data_received(self, data: bytes) -> None:
-        try:
-            for frame in self._frames.feed(data):
-                message = told_decoder.decode(frame)
-                if isinstance(message, Told):
-                    self._answer(message)
-                elif isinstance(message, EarlyTold):
-                    if waiting := self._early.pop(message.id, None):
-                        self._call(waiting[0], message.risky)
-                else:
-                    self._greet(message)
-        except (WireError, msgspec.MsgspecError) as error:
-            self._log(f"the evaluator process said what cannot be read: {type(error).__name__}")
-            if self._transport is not None:
-                self._transport.abort()
+    def freed(self, link: Link) -> None:
+        self._fill(link)
 
-    def _greet(self, hello: Hello) -> None:
-        self.state = hello.fault or "ready"
-        self._early_parts = frozenset(hello.early)
-
-    def _answer(self, told: Told) -> None:
-        waiting = self._waiting.pop(told.id, None)
-        if told.overloaded and self._loop.time() - self._overloaded_at > QUIET:
-            self._overloaded_at = self._loop.time()
-            self._log("the evaluator process is overloaded")
-        if waiting is None:
+    def answered(self, link: Link, told: Told) -> None:
+        share = self._waiting.get(told.id)
+        if share is None:
             return
-        self._forget(waiting)
-        verdict, known = told.verdict, waiting.known
+        if told.overloaded:
+            if share.link is link:
+                share.tries -= 1
+                self._put_back(link, share)  # the next tick sends it
+            return
+        self._patience.moved(self._loop.time())
+        self._close(share)
+        verdict, known = told.verdict, share.known
         if verdict.error != FAILED:
-            self._keep(waiting.keys, told)
+            self._keep(share.keys, told)
         else:
-            verdict |= waiting.failure
-        self._call(waiting.done, verdict if known is NOTHING else known | verdict)
+            verdict |= share.failure
+            self._note(len(share.texts))
+        self._fill(link)
+        self._call(share.done, verdict if known is NOTHING else known | verdict)
+
+    def lost(self, link: Link) -> None:
+        """Another process is asked, but not many: it may be the text that kills them."""
+        for share in reversed(list(link.sent.values())):
+            before, connection = share.before or (link, 0)
+            if share.tries < MOST_TRIES and not self._closed:
+                self._put_back(link, share)
+            elif before is not link and before.is_up and before.connections == connection:
+                link.forget(share)
+                before.keep(share)
+            else:
+                self._fail(share, FAILURE)
+        self._fill_all()
+
+    def unreachable(self) -> None:
+        """A process that is being started can be reached: its socket is the supervisor's."""
+        if not any(link.is_up for link in self._links):
+            self._fail_all()
 
     def _keep(self, keys: Sequence[int], told: Told) -> None:
         if len(keys) == 1:
@@ -284,68 +310,67 @@ class EvaluatorClient(asyncio.Protocol):
         except Exception as error:  # a fault of one turn, not of those that wait beside it
             self._loop.call_exception_handler({"message": "whoever waited for a verdict failed", "exception": error})
 
-    def _forget(self, waiting: Waiting) -> None:
-        self._bytes -= waiting.size
-        self._work = self._work - waiting.work if self._waiting else 0.0  # nothing is left of what was rounded
+    # What is over
 
-    def _fail(self, waiting: Waiting, failure: Verdict) -> None:
-        self._forget(waiting)
-        self._call(waiting.done, waiting.known | failure)
+    def _close(self, share: Share) -> None:
+        """It waits no more, neither in a lane nor for a process."""
+        if self._waiting.pop(share.id, None) is None:
+            return
+        share.is_over = True
+        self._characters -= share.characters
+        self._work = self._work - share.work if self._waiting else 0.0  # nothing is left of what was rounded
+        if share.link is not None:
+            share.link.forget(share)
+        else:
+            self._patience.leave()
+
+    def _fail(self, share: Share, failure: Verdict) -> None:
+        self._close(share)
+        self._note(len(share.texts))
+        self._call(share.done, share.known | failure)
 
     def _fail_all(self) -> None:
-        failing, self._waiting = self._waiting, {}
-        early, self._early = self._early, {}
-        self._unsent.clear()
-        for waiting in failing.values():
-            self._fail(waiting, FAILURE)
-        for done, _ in early.values():
-            self._call(done, True)
+        for share in list(self._waiting.values()):
+            self._fail(share, FAILURE)
+        for link in self._links:
+            link.drop_over()
+
+    def _note(self, texts: int) -> None:
+        """There was no verdict on them."""
+        if self._closed:
+            return
+        self._patience.failed(self._loop.time())
+        self._unjudged.add(texts)
 
     def _tick(self) -> None:
         now = self._loop.time()
-        for number in [number for number, waiting in self._waiting.items() if waiting.deadline <= now]:
-            waiting = self._waiting.pop(number)
-            self._fail(waiting, waiting.failure)
-        for number in [number for number, (_, deadline) in self._early.items() if deadline <= now]:
-            self._call(self._early.pop(number)[0], True)
-        waits = self._waiting or self._early
+        most = self._patience.most(now)
+        over = [share for share in self._waiting.values() if self._patience.is_over(share, most, now)]
+        for share in over:
+            self._fail(share, share.failure)
+        for link in self._links:
+            if over:
+                link.drop_over()
+            for number in [number for number, (_, deadline) in link.early.items() if deadline <= now]:
+                self._call(link.early.pop(number)[0], True)
+            if len(self._links) > 1:
+                self._look_for_silence(link, now)
+        self._fill_all()
+        waits = self._waiting or any(link.early for link in self._links)
         self._ticking = self._loop.call_later(TICK, self._tick) if waits and not self._closed else None
 
-    # The connection
-
-    async def _connect(self) -> None:
-        try:
-            await self._loop.create_unix_connection(lambda: self, self._path)
-        except OSError as error:
-            if not self._is_unreachable:
-                self._is_unreachable = True
-                self._log(f"the evaluator process cannot be reached: {error.strerror or error}")
-            self._fail_all()
-            self._again()
-        finally:
-            self._connecting = None
-
-    def _again(self) -> None:
-        if not self._closed and self._retry is None:
-            self._retry = self._loop.call_later(AGAIN, self._try_again)
-
-    def _try_again(self) -> None:
-        self._retry = None
-        self.start()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
-        self._is_unreachable = self._paused = False
-        self._frames = Frames()
-        stream.writelines(self._unsent)
-        self._unsent.clear()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._transport = None
-        self._early_parts = frozenset()
-        self.state = STARTING
-        self._fail_all()
-        self._again()
+    def _look_for_silence(self, link: Link, now: float) -> None:
+        """What a silent process was asked is asked of another one. Whoever answers first counts."""
+        oldest = next(iter(link.sent.values()), None)
+        if oldest is None or now - max(oldest.sent, link.heard) < self._silent:
+            return
+        if not any(other.is_up and not other.is_silent for other in self._links if other is not link):
+            return
+        link.is_silent = True
+        for share in reversed(list(link.sent.values())):
+            if share.tries < MOST_TRIES:
+                share.before = link, link.connections
+                self._put_back(link, share)
 
 
 def _settle(future: asyncio.Future[Verdict], verdict: Verdict) -> None:

@@ -2,9 +2,10 @@
 
 While it computes, questions gather. The next batch is for whom the least is left to do, so that a long text, judged
 piece by piece, does not keep short ones waiting; every few batches one is for whoever waits longest, so that short ones
-do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; a question
-whose time is over is answered with what was found until then, and FAILED; texts that were judged before cost nothing.
-An early look waits for nobody: it is cheap, and done in the thread of the loop while the other one computes.
+do not keep it waiting for ever. Rules: what waits is bounded, and one more is answered "overloaded" at once; the time
+of a question runs from when it was begun, and when it is over the answer is what was found until then, and FAILED;
+texts that were judged before cost nothing. An early look waits for nobody: it is cheap, and done in the thread of the
+loop while the other one computes.
 """
 
 from __future__ import annotations
@@ -15,49 +16,59 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from antiphon.evaluators.joined import found_in
 from antiphon.evaluators.memory import Memory, digest
 from antiphon.evaluators.parts import Part
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
 
-MOST_WAITING: Final = 256  # questions
+MOST_WAITING: Final = 4096  # questions: a few dozen of each worker
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 # Small batches: the classifier judges text by text, so a larger one gains nothing and others wait for it.
 BATCH_PIECES: Final = 16
 BATCH_CHARACTERS: Final = 4000
 MOST_PASSED: Final = 4  # batches in a row without the question that waits longest
-REMEMBERED: Final = 4096  # verdicts of each part
+REMEMBERED: Final = 16_384  # verdicts of each part: 10 MB; a conversation of 100 messages has about 120
 
 Reply = Callable[[Told], None]
 Say = Callable[[str], None]
 
 
 class Piece:
-    __slots__ = ("case", "index", "key", "name", "text")
+    __slots__ = ("case", "halves", "index", "key", "name", "text")
 
-    def __init__(self, case: Case, index: int, name: str, key: bytes, text: str) -> None:
+    def __init__(
+        self, case: Case, index: int, name: str, key: bytes, text: str, halves: tuple[str, str] | None = None
+    ) -> None:
         self.case = case
         self.index = index  # of its text
         self.name = name  # of the part that is to judge it
         self.key = key
         self.text = text
+        self.halves = halves  # of a join
 
 
 class Case:
     """One question, until it is answered."""
 
-    __slots__ = ("_each", "_reply", "characters", "id", "left", "missing", "pieces", "stage", "timer", "verdict")
+    __slots__ = (
+        *("_each", "_reply", "characters", "id", "is_begun", "left", "missing", "pieces", "seconds", "stage", "timer"),
+        "verdict",
+    )
 
     def __init__(self, ask: Ask, reply: Reply) -> None:
         self.id = ask.id
         self.stage = ask.stage
+        self.seconds = ask.seconds
+        self.is_begun = False
         self.timer: asyncio.TimerHandle | None = None
-        self.characters = sum(map(len, ask.texts))
+        self.characters = sum(map(len, ask.texts)) + sum(len(first) + len(second) for first, second in ask.joins)
         self.pieces: deque[Piece] = deque()  # not yet begun
         self.left = 0  # characters of these
         self.missing = 0  # pieces without a verdict
         self.verdict = NOTHING
-        self._each = [NOTHING] * len(ask.texts) if 1 < len(ask.texts) <= MOST_EACH else None
+        count = len(ask.texts) + len(ask.joins)
+        self._each = [NOTHING] * count if 1 < count <= MOST_EACH else None
         self._reply = reply
 
     def find(self, index: int, verdict: Verdict) -> None:
@@ -101,7 +112,7 @@ class Docket:
 
     def take(self, ask: Ask, reply: Reply) -> None:
         case = Case(ask, reply)
-        if len(ask.texts) > MOST_TEXTS:
+        if len(ask.texts) + len(ask.joins) > MOST_TEXTS:
             case.verdict = FAILURE
         else:
             self._divide(case, ask)
@@ -111,7 +122,7 @@ class Docket:
             reply(Told(case.id, case.verdict | FAILURE, overloaded=True))
         else:
             self._open[case] = None
-            case.timer = self._loop.call_later(ask.seconds, self._expire, case)
+            case.timer = self._loop.call_later(ask.waits + ask.seconds, self._expire, case)
             self._characters += case.characters
             self._work()
 
@@ -144,15 +155,19 @@ class Docket:
             if part is None:
                 case.verdict |= FAILURE
                 continue
-            memory = self._memories[name]
             for index, text in enumerate(ask.texts):
                 for piece in part.pieces(text):
-                    key = digest(case.stage, piece)
-                    known = memory.find(key)
-                    if known is not None:
-                        case.find(index, known)
-                    else:
-                        case.add(Piece(case, index, name, key, piece))
+                    self._add(Piece(case, index, name, digest(case.stage, piece), piece))
+            for index, (first, second) in enumerate(ask.joins, len(ask.texts)):
+                key = digest(case.stage, first) + digest(case.stage, second)
+                self._add(Piece(case, index, name, key, f"{first} {second}", (first, second)))
+
+    def _add(self, piece: Piece) -> None:
+        known = self._memories[piece.name].find(piece.key)
+        if known is not None:
+            piece.case.find(piece.index, known)
+        else:
+            piece.case.add(piece)
 
     # One batch after the other
 
@@ -180,9 +195,18 @@ class Docket:
                     self._settle(piece, known)
                 else:
                     groups.setdefault((piece.name, case.stage), []).append(piece)
+                    self._begin(case)
                     pieces += 1
                     characters += size
         return groups
+
+    def _begin(self, case: Case) -> None:
+        """From here on its time runs."""
+        if not case.is_begun:
+            case.is_begun = True
+            if case.timer is not None:
+                case.timer.cancel()
+            case.timer = self._loop.call_later(case.seconds, self._expire, case)
 
     def _turn(self) -> list[Case]:
         """Those with pieces to begin, in the order in which they are served."""
@@ -199,8 +223,12 @@ class Docket:
         found: dict[Group, list[Verdict] | Exception] = {}
         for (name, stage), pieces in groups.items():
             try:
-                verdicts = self._parts[name].evaluator.judge([piece.text for piece in pieces], stage)
-                found[name, stage] = verdicts if len(verdicts) == len(pieces) else ValueError("verdicts are missing")
+                evaluator = self._parts[name].evaluator
+                verdicts = evaluator.judge([piece.text for piece in pieces], stage)
+                if len(verdicts) != len(pieces):
+                    raise ValueError("verdicts are missing")
+                pairs = zip(pieces, verdicts, strict=True)
+                found[name, stage] = [found_in(piece.halves, verdict, evaluator, stage) for piece, verdict in pairs]
             except Exception as error:
                 found[name, stage] = error
         return found

@@ -1,4 +1,4 @@
-"""What the supervisor tells the evaluator process, in a file of the private room: which evaluators to load."""
+"""What the supervisor tells the evaluator processes, in a file of the private room: which evaluators to load."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ class Orders(msgspec.Struct, frozen=True):
     embedded: tuple[str, ...] = ()  # the names under which the classifier is asked
     protected: tuple[ProtectedOrder, ...] = ()
     rules: tuple[RuleOrder, ...] = ()
+    processes: int = 1
 
     @property
-    def socket(self) -> str:
-        return f"{self.room}/evaluators.sock"
+    def sockets(self) -> list[str]:
+        """One for each process."""
+        return [f"{self.room}/evaluators-{number}.sock" for number in range(self.processes)]
 
     @property
     def file(self) -> str:

@@ -10,11 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from antiphon.evaluators.client import Done, EarlyDone, EvaluatorClient
+from antiphon.chat.together import Join
+from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.link import EarlyDone
+from antiphon.evaluators.share import Done
 from antiphon.evaluators.topic import Topic
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict
 
+TOGETHER: Final = 2000  # characters of joins
 MOST_SCOPES: Final = 4096  # whose evaluators are remembered
 
 BOTH: Final = frozenset(Stage)
@@ -103,6 +107,8 @@ class Panel:
             futures = [first]
         else:
             futures = []
+        if asked.others:
+            texts = _for_others(texts)
         futures += [other.ask(stage, texts) for other in asked.others]
         if len(futures) == 1:
             return futures[0]
@@ -178,6 +184,13 @@ class Gathering:
 
 def _teller(done: Done) -> Callable[[asyncio.Future[Verdict]], None]:
     return lambda future: done(FAILURE if future.cancelled() else future.result())
+
+
+def _for_others(texts: Sequence[str]) -> list[str]:
+    """Joins as one text: somebody outside may ask for money for each."""
+    joins = [text for text in texts if type(text) is Join]
+    plain = [text for text in texts if type(text) is not Join]
+    return [*plain, "\n".join(joins)[:TOGETHER]] if joins else plain
 
 
 def _nothing() -> asyncio.Future[Verdict]:

@@ -27,7 +27,9 @@ class Ask(msgspec.Struct, array_like=True, tag=True):
     stage: Stage
     texts: list[str]
     parts: list[str]  # by whom: names of what is loaded
-    seconds: float  # after these the answer is what was found until then
+    seconds: float  # after these, since it was begun, the answer is what was found until then
+    waits: float = 0.0  # seconds until it must be begun
+    joins: list[tuple[str, str]] = []  # texts made of two: what one of them says alone is no finding
 
 
 class EarlyAsk(msgspec.Struct, array_like=True, tag=True):
@@ -47,7 +49,9 @@ class Told(msgspec.Struct, array_like=True, tag=True):
     id: int
     verdict: Verdict
     overloaded: bool = False  # not judged: too many others wait
-    each: list[Verdict] | None = None  # of several texts, in their order; None: one text, too many, or not all judged
+    each: list[Verdict] | None = (
+        None  # of several texts and joins, in their order; None: one text, too many, or not all judged
+    )
 
 
 class EarlyTold(msgspec.Struct, array_like=True, tag=True):

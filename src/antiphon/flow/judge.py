@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 
 from antiphon.chat.outline import Outline
 from antiphon.chat.spoken import readings
+from antiphon.chat.together import Join
 from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
@@ -77,7 +78,9 @@ def ask_texts(
 
 
 def _characters(texts: list[str] | None, outline: Outline | None) -> int:
-    return sum(map(len if outline is None else outline.size, texts or ()))
+    """A join is made of texts that count already."""
+    size = len if outline is None else outline.size
+    return sum(size(text) for text in texts or () if type(text) is not Join)
 
 
 def weigh_prompt(turn: AnyTurn, verdict: Verdict) -> None:

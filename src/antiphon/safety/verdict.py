@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import reduce
-from typing import Final, TypeVar
+from typing import Final
 
 
 class Stage(Enum):
@@ -56,16 +56,30 @@ class Verdict:
     error: str | None = None  # one of FAILURES, or UNSUPPORTED_LANGUAGE
 
     def __or__(self, other: Verdict) -> Verdict:
+        """In one frame: a conversation has as many verdicts as messages."""
+        if other is NOTHING:
+            return self
+        if self is NOTHING:
+            return other
+        one, two = self.severities, other.severities
+        scores, more = self.scores, other.scores
+        score, larger = self.jailbreak_score, other.jailbreak_score
         return Verdict(
-            severities=_each(self.severities, other.severities),
-            scores=_each(self.scores, other.scores),
-            jailbreak=_either(self.jailbreak, other.jailbreak),
-            jailbreak_score=_larger(self.jailbreak_score, other.jailbreak_score),
-            protected_text=_either(self.protected_text, other.protected_text),
-            protected_code=_either(self.protected_code, other.protected_code),
+            severities=one if two is None else two if one is None else tuple(map(max, one, two)),
+            scores=scores if more is None else more if scores is None else tuple(map(max, scores, more)),
+            jailbreak=other.jailbreak if self.jailbreak is None else self.jailbreak or bool(other.jailbreak),
+            jailbreak_score=score if larger is None else larger if score is None else max(score, larger),
+            protected_text=other.protected_text
+            if self.protected_text is None
+            else self.protected_text or bool(other.protected_text),
+            protected_code=other.protected_code
+            if self.protected_code is None
+            else self.protected_code or bool(other.protected_code),
             citation=self.citation or other.citation,
-            lists=tuple(dict.fromkeys(self.lists + other.lists)),
-            error=_worse_error(self.error, other.error),
+            lists=tuple(dict.fromkeys(self.lists + other.lists)) if self.lists or other.lists else (),
+            error=self.error
+            if other.error is None or other.error == self.error
+            else _worse_error(self.error, other.error),
         )
 
     @property
@@ -75,8 +89,6 @@ class Verdict:
             self.error or self.jailbreak or self.lists or self.protected_code or self.protected_text
         )
 
-
-T = TypeVar("T", Severity, float)
 
 NOTHING: Final = Verdict()
 CALM: Final = Verdict(severities=SAFE)
@@ -89,20 +101,6 @@ _BY_BADNESS: Final = (TOO_LONG, TOO_SLOW, FAILED, UNSUPPORTED_LANGUAGE)
 
 def worst(verdicts: list[Verdict]) -> Verdict:
     return reduce(Verdict.__or__, verdicts, NOTHING)
-
-
-def _each(one: tuple[T, ...] | None, other: tuple[T, ...] | None) -> tuple[T, ...] | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return tuple(map(max, one, other))
-
-
-def _either(one: bool | None, other: bool | None) -> bool | None:
-    return None if one is None and other is None else bool(one or other)
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return one if other is None else other if one is None else max(one, other)
 
 
 def _worse_error(one: str | None, other: str | None) -> str | None:

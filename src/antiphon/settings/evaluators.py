@@ -15,7 +15,7 @@ from typing import Final
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.routing.patterns import is_pattern
 from antiphon.settings.faults import Path, Wrong, printable
-from antiphon.settings.kinds import Site, Suggestions
+from antiphon.settings.kinds import Site, Suggestions, processes_for
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
 from antiphon.settings.places import FILE
 from antiphon.settings.walk import Document, Faults, Places, rows, spell
@@ -55,7 +55,10 @@ def in_force(safety: SafetySettings) -> tuple[EvaluatorSettings, ...]:
     return safety.evaluators or DEFAULT
 
 
-def complete(document: Document) -> None:
+def complete(document: Document, cores: int) -> None:
+    safety = document.setdefault("safety", {})
+    if isinstance(safety, dict):
+        safety.setdefault("processes", processes_for(cores))
     for _, row in _rows(document):
         if "name" not in row and isinstance(row.get("kind"), str):
             row["name"] = row["kind"]

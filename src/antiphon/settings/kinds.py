@@ -141,12 +141,18 @@ def _read_pattern(value: object, site: Site) -> str:
     return text
 
 
-def _read_workers(value: object, site: Site) -> int:
+def processes_for(cores: int) -> int:
+    """Evaluator processes where nobody says how many. One core of two is left to the workers and to what else runs;
+    more than eight are worth their memory only to those who ask for them."""
+    return min(max(1, cores // 2), 8)
+
+
+def _read_count(value: object, auto: int, most: int) -> int:
     if value == "auto":
-        return site.cores
+        return auto
     if isinstance(value, str):
         raise Wrong(f"must be an integer or 'auto', not {quoted(value)}")
-    return _read_whole(value, 1, 1024)
+    return _read_whole(value, 1, most)
 
 
 def _read_whole(value: object, least: int, most: int | None) -> int:
@@ -194,7 +200,7 @@ def _read_secret(value: object, site: Site) -> Secret:
 
 def _read_store(value: object, site: Site) -> Secret:
     """A store's URL. It may hold a password, so it may also be kept elsewhere, as a secret is; no message quotes it."""
-    url = _read_url(value, site).reveal()
+    url = read_secret_url(value, site).reveal()
     try:
         check_url(url)
     except ValueError as error:
@@ -202,7 +208,7 @@ def _read_store(value: object, site: Site) -> Secret:
     return Secret(SQLITE + resolve(sqlite_path(url), site.environ, site.folder) if url.startswith(SQLITE) else url)
 
 
-def _read_url(value: object, site: Site) -> Secret:
+def read_secret_url(value: object, site: Site) -> Secret:
     if isinstance(value, Secret):
         return value
     text = need_text(value, "a URL, env:NAME or file:PATH")
@@ -279,7 +285,8 @@ NAME = Kind(_read_name)
 TARGET_MODEL = Kind(_read_target_model)
 PARAMETER_NAME = Kind(_read_parameter)
 PATTERN = Kind(_read_pattern)
-WORKERS = Kind(_read_workers, Form.VALUE)
+WORKERS = Kind(lambda value, site: _read_count(value, site.cores, 1024), Form.VALUE)
+PROCESSES = Kind(lambda value, site: _read_count(value, processes_for(site.cores), 256), Form.VALUE)
 SECRET = Kind(_read_secret, Form.SECRET)
 STORE = Kind(_read_store, Form.SECRET)
 PROTOCOL = Kind(_read_protocol)

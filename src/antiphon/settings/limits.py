@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from antiphon.limits.limit import Caller, Limit
 from antiphon.limits.resp import parse_url
 from antiphon.settings.faults import Wrong, quoted
-from antiphon.settings.kinds import NAME, STORE, Form, Kind, Site, name_type, need_text, suggest
+from antiphon.settings.kinds import NAME, Form, Kind, Site, name_type, need_text, read_secret_url, suggest
 from antiphon.settings.model import BudgetSettings, KeySettings, MeasureSettings, Settings
 from antiphon.settings.secret import Secret
 
@@ -59,8 +59,7 @@ def _read_time_zone(value: object, site: Site) -> str:
 
 def _read_counters(value: object, site: Site) -> Secret:
     """Its parts are not quoted: it may hold a password."""
-    secret = STORE.read(value, site)
-    assert isinstance(secret, Secret)
+    secret = read_secret_url(value, site)
     try:
         parse_url(secret.reveal())
     except ValueError as error:

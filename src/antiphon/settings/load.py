@@ -42,7 +42,7 @@ def load(
     embedded.check(document, faults, places)
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
     embedded.complete(document, site.cores)
-    evaluators.complete(document)
+    evaluators.complete(document, site.cores)
     upstreams.complete(document)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)

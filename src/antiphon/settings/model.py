@@ -306,6 +306,8 @@ class SafetySettings(PolicySettings):
 
     enabled: bool = True
     evaluators: tuple[EvaluatorSettings, ...] = ()
+    processes: int = 1  # that judge; by the number of cores (see kinds.py)
+    queue_ms: int = 2000  # that a text waits for them
 
 
 @dataclass(frozen=True, slots=True)

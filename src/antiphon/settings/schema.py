@@ -16,6 +16,7 @@ from antiphon.settings.kinds import (
     PARAMETER_NAME,
     PATTERN,
     PLACE_NAME,
+    PROCESSES,
     PROTOCOL,
     SECRET,
     STORE,
@@ -253,7 +254,10 @@ POLICY: dict[str, Node] = {
     "too_long": one_of("refuse", "unjudged"),
 }
 
-SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
+SAFETY = Table(
+    _build_safety,
+    {**POLICY, "evaluator": Rows(EVALUATOR, "kind"), "processes": PROCESSES, "queue_ms": whole(0, 600_000)},
+)
 
 ROUTE = Table(
     model.RouteSettings,

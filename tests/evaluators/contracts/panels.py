@@ -28,14 +28,15 @@ error_log = "{log}"
 async def panel_of(room: Path, row: str) -> AsyncIterator[Panel]:
     """`row`: what stands under [[safety.evaluator]]."""
     path = room / "antiphon.toml"
-    path.write_text(f"{SERVER.format(log=room / 'errors')}\n[engine]\nenabled = false\n[[safety.evaluator]]\n{row}\n")
+    rest = f"[engine]\nenabled = false\n[safety]\nprocesses = 1\n[[safety.evaluator]]\n{row}\n"
+    path.write_text(f"{SERVER.format(log=room / 'errors')}\n{rest}")
     settings = load(str(path), {"VENDOR": CREDENTIAL}, CATALOG)
     orders = evaluator_orders(settings, str(room))
     async with AsyncExitStack() as stack:
         if orders is not None:
             parts, faults = load_all(loaders(orders))
             assert not faults
-            await stack.enter_async_context(evaluating(Path(orders.socket), parts))
+            await stack.enter_async_context(evaluating(Path(orders.sockets[0]), parts))
         worker = await build(settings, born=0, room=str(room), ready=lambda: None, evaluators=orders)
         stack.push_async_callback(worker.close)
         assert worker.judge is not None

@@ -14,7 +14,7 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote
 
@@ -29,6 +29,7 @@ FEWEST_WORDS: Final = 3
 COMMON: Final = 12_000  # ranks of the vocabulary that count as common words
 WORDS_ENOUGH: Final = 0.6  # share of common words in a text that people wrote
 WORDS_FEW: Final = 0.35
+SHORTEST_RUN: Final = 16  # letters that may be several words
 LONGEST_RUN: Final = 2_000  # letters that are cut into words
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}={0,2}(?:\s+[A-Za-z0-9+/_-]{16,}={0,2})*")
@@ -42,7 +43,7 @@ _ESCAPE: Final = re.compile(
 _TAGS: Final = re.compile("[\U000e0020-\U000e007e]+")
 _LETTERS_APART: Final = re.compile(r"(?<![^\W\d_])[^\W\d_](?:[\W_]{1,12}[^\W\d_](?![^\W\d_])){5,}")
 _BETWEEN: Final = re.compile(r"[\W_]+")
-_LONG_RUN: Final = re.compile(r"[A-Za-z]{16,}")
+_LONG_RUN: Final = re.compile(rf"[A-Za-z]{{{SHORTEST_RUN},}}")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _STARRED: Final = re.compile(r"(?<![\w*#•])[A-Za-z]{1,8}(?:[*#•]{1,4}[A-Za-z]{1,8}){1,6}(?![\w*#•])")
@@ -142,9 +143,9 @@ class Disguises:
 
     def _apart(self, text: str) -> str | None:
         """Letters with anything between them; words_joined_by_underscores; pictures between words."""
-        words = text.split()
+        words = _tokens(text)
         read = text
-        if sum(len(word) < 3 for word in words) * 2 > len(words) or len(words) * 20 < len(text):
+        if sum(map((3).__gt__, map(len, words))) * 2 > len(words) or len(words) * 20 < len(text):
             read = _LETTERS_APART.sub(lambda match: self._letters(match[0]), read)
         if text.count("_") > 1 and _prevails(_JOINED, text):
             read = _JOINED.sub(lambda match: match[0].replace("_", " "), read)
@@ -154,7 +155,7 @@ class Disguises:
 
     def _letters(self, run: str) -> str:
         gaps = _BETWEEN.findall(run)
-        usual = max(set(gaps), key=gaps.count)
+        usual = max(dict.fromkeys(gaps), key=gaps.count)
         words = "".join(
             letter if gap == usual else f"{letter} " for letter, gap in zip(_each(run), [*gaps, usual], strict=False)
         )
@@ -174,7 +175,10 @@ class Disguises:
             found += 1
             return self._behind(match[0]) if found <= MOST_STARS else match[0]
 
-        return _STARRED.sub(read, text)
+        # No such word goes beyond its line.
+        return "\n".join(
+            _STARRED.sub(read, line) if any(star in line for star in "*#•") else line for line in text.split("\n")
+        )
 
     def _behind(self, word: str) -> str:
         plain = re.sub(r"[^A-Za-z]", "", word).lower()
@@ -211,7 +215,8 @@ class Disguises:
 
     def _run_together(self, text: str) -> str | None:
         """WordsWithoutSpaces, andwithoutcapitals: where they are a good part of the text, as names in code are not."""
-        if not _prevails(_LONG_RUN, text):
+        sample = text[:SAMPLE]
+        if sum(length for length in map(len, _words(sample)) if length >= SHORTEST_RUN) * 3 < len(sample):
             return None
         return _LONG_RUN.sub(lambda match: self._parted(match[0]), text)
 
@@ -281,14 +286,28 @@ class Disguises:
 
     def _share(self, text: str) -> float:
         """Of the letters, how many stand in common words."""
-        words = _WORD.findall(text[:SAMPLE])
+        words = _words(text[:SAMPLE])
         letters = sum(map(len, words))
-        return sum(len(word) for word in words if word.lower() in self._common) / letters if letters else 0.0
+        return sum(map(len, filter(self._common.__contains__, words))) / letters if letters else 0.0
 
 
 _LETTER: Final = re.compile(r"[A-Za-z]")
+_ONLY_LETTERS: Final = {code: chr(code).lower() if chr(code).isalpha() else " " for code in range(128)}
 _LOWER: Final = "abcdefghijklmnopqrstuvwxyz"
 _ATBASH: Final = str.maketrans(_LOWER + _LOWER.upper(), _LOWER[::-1] + _LOWER[::-1].upper())
+
+
+@lru_cache(2)
+def _tokens(text: str) -> list[str]:
+    return text.split()
+
+
+@lru_cache(2)
+def _words(text: str) -> list[str]:
+    """What `_WORD` finds, in lower case."""
+    if text.isascii():
+        return text.translate(_ONLY_LETTERS).split()
+    return [word.lower() for word in _WORD.findall(text)]
 
 
 def _each(run: str) -> Iterator[str]:
@@ -311,7 +330,7 @@ def _prevails(run: re.Pattern[str], text: str) -> bool:
 def _may_hold(run: re.Pattern[str], text: str) -> bool:
     """A cheap look before a costly one. Latin letters in hexadecimal have a digit each at least."""
     if run is _BASE64:
-        return max(map(len, text.split()), default=0) >= 16
+        return max(map(len, _tokens(text)), default=0) >= 16
     digits = "01" if run is _BINARY else "34567"
     return sum(map(text.count, digits)) >= 8
 
@@ -329,10 +348,14 @@ def _escapes(text: str) -> str:
 
 
 def _entities(text: str) -> str:
+    if "&" not in text:
+        return text
     return html.unescape(text) if len(_ENTITY.findall(text)) >= FEWEST_WORDS else text
 
 
 def _percent(text: str) -> str:
+    if "%" not in text:
+        return text
     return unquote(text, errors="replace") if len(_PERCENT.findall(text)) >= FEWEST_WORDS else text
 
 

@@ -29,6 +29,10 @@ WORD: Final = re.compile(r"[^\W\d_]+")
 # A word for itself: what is joined to digits is an id.
 _FREE_WORD: Final = re.compile(r"(?<![^\W_])[^\W\d_]+(?![^\W_])")
 LINK: Final = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+|[@#]\w+")
+_LINK_SIGNS: Final = ("@", "#", "://", "www.")  # each link has one of these
+# ASCII in lower case, and a space for each sign.
+_ALNUM: Final = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
+_ODD_LETTER: Final = re.compile(r"[^\W\x00-\x7f]")
 _SIGN: Final = re.compile(r"\w")
 _CODE: Final = re.compile(r"[{}();=<>_\\\[\]|`$#/]")
 # Spanish and Portuguese share their trigrams, but not these words and letters.
@@ -80,15 +84,19 @@ class Latin:
         self._trigrams = trigrams
         self._scores = table - table[:, [languages.index(ENGLISH)]] - _MARGIN
         self._heads = frozenset(heads)
+        self._known = {
+            word: np.array([_known(word, language) for language in languages], dtype=np.float32)
+            for word in PLAIN.union(*FUNCTION_WORDS.values())
+        }
         self._scored = lru_cache(_REMEMBERED)(self._score)  # from two threads, which it stands
 
     def stretches(self, text: str) -> list[Stretch]:
         """In order; together they are the text. Nothing but English: one."""
-        blanked = LINK.sub(lambda match: " " * len(match[0]), text)
-        words = [Word(match.start(), match[0].lower()) for match in _FREE_WORD.finditer(blanked)]
-        candidates = self._candidates(words)
+        blanked = _without_links(text)
+        candidates = self._candidates(_free_words(blanked))
         if not candidates:
             return [Stretch(ENGLISH, text)]
+        words = [Word(match.start(), match[0].lower()) for match in _FREE_WORD.finditer(blanked)]
         path = self._path(words, candidates)
         return list(self._cut(text, words, path))
 
@@ -96,16 +104,17 @@ class Latin:
         """For each language how much better a word fits that than English."""
         rows = [self._trigrams[t] for t in trigrams(word) if t in self._trigrams]
         score: Scores = self._scores[rows].sum(axis=0).clip(-_LARGEST, _LARGEST)
-        return score + np.array([_known(word, language) for language in self._languages], dtype=np.float32)
+        known = self._known.get(word)
+        return score if known is None else score + known
 
-    def _candidates(self, words: Sequence[Word]) -> list[str]:
-        """Languages that a part of the text may be in, the likeliest first."""
+    def _candidates(self, words: Sequence[str]) -> list[str]:
+        """Languages that a part of the text may be in, the likeliest first. `words`: in lower case."""
         votes: Counter[str] = Counter()
         for start in range(0, len(words), _BLOCK):
             block = words[start : start + _BLOCK]
-            if sum(word.text in ENGLISH_ALONE for word in block) * 6 >= len(block):
+            if sum(map(ENGLISH_ALONE.__contains__, block)) * 6 >= len(block):
                 continue
-            total = np.add.reduce([self._scored(word.text) for word in block])
+            total = np.add.reduce(list(map(self._scored, block)))
             best = int(total.argmax())
             if total[best] > _ENTER:
                 votes[self._languages[best]] += 1
@@ -160,6 +169,25 @@ class Latin:
         if len(proof) * _PROOF < len(words) or (len(words) >= _PROOF and len(set(proof)) < 2):
             return ENGLISH
         return _iberian(language, text) if language in (_ES, _PT) else language
+
+
+def _without_links(text: str) -> str:
+    """With spaces for links, so that every word stays in its place. A link ends with its line."""
+    if not any(sign in text for sign in _LINK_SIGNS):
+        return text
+    return "\n".join(
+        LINK.sub(lambda match: " " * len(match[0]), line) if any(sign in line for sign in _LINK_SIGNS) else line
+        for line in text.split("\n")
+    )
+
+
+def _free_words(text: str) -> list[str]:
+    """What `_FREE_WORD` finds, in lower case."""
+    if not text.isascii():
+        if _ODD_LETTER.search(text):
+            return [word.lower() for word in _FREE_WORD.findall(text)]
+        text = text.encode("ascii", "replace").decode()  # quotes, dashes, pictures: they stand between words
+    return [word for word in text.translate(_ALNUM).split() if word.isalpha()]
 
 
 def _known(word: str, language: str) -> float:

@@ -20,6 +20,7 @@ _HIDDEN: Final = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
 )
 _ODD_WORD: Final = re.compile(r"[\w'’-]*[^\W\x00-\x7f][\w'’-]*")
+_ODD_LETTER: Final = re.compile(r"[^\W\x00-\x7f]")
 _LATIN: Final = re.compile(r"[a-zA-Z]")
 _OTHER_ALPHABETS: Final = re.compile("[\u0370-\u058f]")
 
@@ -40,6 +41,8 @@ _LEET_WORD: Final = re.compile(
 )
 _HIDES: Final = re.compile(r"[013457@$!|+8][a-zA-Z]")
 _SPACED: Final = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*·•|/]{1,3}[^\W\d_]){3,200}(?![^\W_])")
+_ALNUM: Final = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)}
+_FOUR_ALONE: Final = bytes([True] * 4)
 _GAP: Final = re.compile(r"\s{2,}")
 _SEPARATOR: Final = re.compile(r"[\W_]+")
 
@@ -54,14 +57,20 @@ class Normaliser:
         if not text.isascii():
             text = self._code_points(text)
         text = _HIDDEN.sub("", text)
-        if _SPACED.search(text):
+        if _may_be_spaced(text):
             text = _SPACED.sub(lambda match: self._joined(match[0]), text)
-        return _LEET_WORD.sub(lambda match: self._plain(match[0]), text)
+        if not _HIDES.search(text):
+            return text
+        # No such word goes beyond its line.
+        return "\n".join(
+            _LEET_WORD.sub(lambda match: self._plain(match[0]), line) if _HIDES.search(line) else line
+            for line in text.split("\n")
+        )
 
     def _code_points(self, text: str) -> str:
         text = _HIDDEN.sub("", unicodedata.normalize("NFKC", text.translate(_SQUARED)))
         text = _MARKS.sub("", text)
-        if text.isascii():
+        if text.isascii() or not _ODD_LETTER.search(text):
             return text
         mostly_latin = len(_LATIN.findall(text)) * 2 > sum(map(str.isalpha, text))
         return _ODD_WORD.sub(lambda match: self._look_alikes(match[0], mostly_latin), text)
@@ -92,3 +101,13 @@ class Normaliser:
             return " ".join(_SEPARATOR.sub("", piece) for piece in pieces)
         run = _SEPARATOR.sub("", letters)
         return cut_into_words(run.lower(), self._costs) if run.isascii() and not run.isdigit() else letters
+
+
+def _may_be_spaced(text: str) -> bool:
+    """A cheap look before a costly one: four letters or digits in a row that stand alone."""
+    if not text.isascii():
+        if _ODD_LETTER.search(text):
+            return True
+        text = text.encode("ascii", "replace").decode()
+    runs = text.translate(_ALNUM).split()
+    return _FOUR_ALONE in bytes([len(run) == 1 for run in runs])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,8 @@ _IDEOGRAPHS: Final = (
     "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002ceaf\uf900-\ufaff\U0002f800-\U0002fa1f"
 )
 _PIECES: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
+_ASCII_PIECES: Final = re.compile(r"[a-z0-9]+|[^a-z0-9\s]")  # the same for ASCII in lower case
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _CACHED_WORDS: Final = 20_000
 _LONGEST_WORD: Final = 100
 
@@ -36,12 +39,8 @@ class WordPiece:
     def encode(self, text: str) -> list[int]:
         """Without the marks of start and end."""
         text = text.lower()
-        if not text.isascii():
-            text = _bare(text)
-        ids: list[int] = []
-        for word in _PIECES.findall(text):
-            ids.extend(self._word(word))
-        return ids
+        pieces = _ASCII_PIECES.findall(text) if text.isascii() else _PIECES.findall(_bare(text))
+        return list(chain.from_iterable(map(self._word, pieces)))
 
     def _split(self, word: str) -> tuple[int, ...]:
         """The longest known beginning, then the longest known continuation, and so on; all known, or unknown."""
@@ -63,4 +62,7 @@ class WordPiece:
 
 def _bare(text: str) -> str:
     """Without accents."""
-    return "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+    return _NOT_ASCII.sub(
+        lambda match: "".join(c for c in match[0] if unicodedata.category(c) != "Mn"),
+        unicodedata.normalize("NFD", text),
+    )
