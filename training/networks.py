@@ -87,7 +87,8 @@ class Encoder(nn.Module):
         bias = torch.zeros(mask.shape, device=ids.device).masked_fill(~mask, -1e4)[:, None, None, :]
         if self.mpnet:
             bias = bias + self.relative(_buckets(ids.shape[1], ids.device)).permute(2, 0, 1)[None]
-        bias = bias.to(torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype)
+        kind = ids.device.type
+        bias = bias.to(torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype)
         for layer in self.L:
             x = layer(x, bias)
         held = mask[..., None].to(x.dtype)
