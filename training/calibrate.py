@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antiphon.evaluators.embedded.calibration import Brief, Cuts
-from antiphon.evaluators.embedded.cascade import READ_AT_MOST, cut
+from antiphon.evaluators.embedded.cascade import READ_AT_MOST, Reader, cut
 from antiphon.evaluators.embedded.language import ENGLISH, Gate
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser
-from antiphon.evaluators.embedded.wordpiece import CLS, SEP, UNKNOWN, WordPiece
+from antiphon.evaluators.embedded.wordpiece import UNKNOWN, WordPiece
 from training import probes
 from training.data import OTHER_LANGUAGES, read_rows, read_set
 from training.prepare import HELD_OUT, dev_sets
@@ -40,8 +40,8 @@ FLOOR = -9.0  # of windows that the encoder did not read
 CROWD, MOST, JAILBREAK_CROWD = 0.5, 2.0, 1.0
 # Of each set: the share of harmless texts that may be filtered, by the beginning of the source's name.
 PROMPTS = {
-    "dev_benign": 0.003, "fiction_books:fiction_violent": 0.05, "fiction_books:fiction_calm": 0.01,
-    "fiction_litbank": 0.015, "news_agnews": 0.01, "war_wikitext": 0.02, "system_prompts": 0.0, "notinject": 0.006,
+    "dev_benign": 0.0035, "fiction_books:fiction_violent": 0.06, "fiction_books:fiction_calm": 0.01,
+    "fiction_litbank": 0.015, "news_agnews": 0.01, "war_wikitext": 0.02, "system_prompts": 0.012, "notinject": 0.006,
 }  # fmt: skip
 ANSWERS = {"dev_benign_resp": 0.006, "benign_answers_new": 0.006, "streams": 0.012}
 JAILBREAKS = {"dev_benign": 0.006, "dev_benign:arena_hard": 0.008, "system_prompts": 0.012, "notinject": 0.03}
@@ -49,7 +49,7 @@ LOW_PROMPTS, LOW_ANSWERS = 0.012, 0.0145
 LOW_BRIEF = 0.008  # of benign fragments of one to six words, and of usual brief answers
 BRIEF = 8  # tokens
 MARGIN = 0.05
-LOWEST = np.array([0.8, 0.3, 0.3, 0.5, 0.3])  # a cut to medium is never below
+LOWEST = np.array([1.5, 0.3, 0.3, 0.5, 0.3])  # a cut to medium is never below
 WIDEST, HIGH = 2.0, 3.0  # logits from low to medium at most, from medium to high
 STREAM_NEW, STREAM_BEFORE = 48, 96  # words; about 64 and 128 tokens
 AMID = (300, 600, 2_000)  # characters of harmless text around harm
@@ -83,7 +83,8 @@ class Texts:
         self.tokens = WordPiece.load(folder / "vocabulary.txt")
         self.normalise = Normaliser(self.tokens.ids)
         self.gate = Gate.load(folder / "languages.npz")
-        self.small, self.large = Network(folder / "cnn.onnx"), Network(folder / "encoder.onnx")
+        self.small = Network(folder / "cnn.onnx")
+        self.reader = Reader(self.small, Network(folder / "encoder.onnx"), LOOSEST)
 
     def __call__(self, text: str) -> Found:
         part = self.gate.split(self.normalise(text)).texts.get(ENGLISH, "")
@@ -93,7 +94,7 @@ class Texts:
         large = np.full(small.shape, FLOOR, dtype=np.float32)
         for index in np.argsort(-doubt, kind="stable")[:READ_AT_MOST]:
             if doubt[index] >= 0:
-                large[index] = self.large([CLS, *pieces[index], SEP])
+                large[index] = self.reader.read(pieces[index])
         return Found(small, large, [len(piece) for piece in pieces])
 
 
@@ -109,11 +110,11 @@ def collect(data: Path, folder: Path) -> tuple[dict[str, Rows], dict[str, list[F
     sets = {name: rows[:: EVERY.get(name, 1)] for name, rows in dev_sets(data).items() if name != "xsafety"}
     answers = [row["text"] for row in sets["dev_benign_resp"]]
     prompts = [row["text"] for row in sets["dev_benign"]]
-    sets["streams"] = [{"text": look, "of": n} for n, text in enumerate(answers[::3]) for look in looks(text)]
+    sets["streams"] = [{"text": look, "of": n} for n, text in enumerate(answers[::4]) for look in looks(text)]
     sets["brief"] = [{"text": text} for text in probes.brief() + probes.fragments(prompts + answers, 1_500)]
     sets["amid"] = list(surrounded(answers))
     with (HELD_OUT / "own.jsonl").open(encoding="utf-8") as lines:
-        sets["own"] = [json.loads(line) for line in lines][::2]
+        sets["own"] = [json.loads(line) for line in lines][::3]
     read = Texts(folder)
     found = {}
     for name, rows in sets.items():
@@ -187,7 +188,7 @@ def _harms(name: str, row: dict[str, Any], logits: NDArray[Any], order: tuple[st
         return [category for start, category in SUITE.items() if row["harm"].startswith(start)]
     if isinstance(y, dict) and name != "sdcnl_suicide":
         return [order.index(key) for key, label in y.items() if label == 1]
-    if row.get("harm") == 1 and "y" not in row:  # harmful in a way that is not told
+    if row.get("harm") == 1 and "y" not in row and logits[: len(order)].max() > FLOOR:  # in a way that is not told
         return [int((logits[: len(order)] - LOWEST[: len(order)]).argmax())]
     return []
 

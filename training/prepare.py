@@ -80,7 +80,7 @@ def dev_sets(data: Path) -> dict[str, list[dict[str, Any]]]:
     found = sorted(data.glob("dev_*.jsonl.gz")) + sorted(data.glob("dev2/*.jsonl.gz"))
     named = {path.name.split(".")[0]: read_set(path.parent, path.name.split(".")[0]) for path in found}
     return {
-        name: [row for row in rows if row.get("lang", "en") == "en" and "unsafe" not in str(row.get("src"))]
+        name: [row for row in rows if row.get("lang", "en") == "en" and row.get("src") != "xstest_gpt4_unsafe"]
         for name, rows in named.items()
         if not name.startswith(FOREIGN)
     }

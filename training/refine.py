@@ -2,10 +2,12 @@
 
     python -m training.refine windows --data SAFETY_DATA --weights WEIGHTS --cache FILE     (what is read, once)
     python -m training.refine train   --weights WEIGHTS --cache FILE --out FOLDER           (writes encoder.onnx)
+    python -m training.refine mix     --weights WEIGHTS --cache FOLDER/encoder.onnx --out FOLDER [--share .5]
 
 For rows that were added after the last full training (training/train.py, which wants a GPU). The lower layers stay as
 they are, so their outputs are computed once. Old rows are read again beside the new ones, and the encoder's own former
-opinion of them holds it where their labels say nothing.
+opinion of them holds it where their labels say nothing. `mix` takes the mean of the former and the new tensors: most of
+what was learnt stays, and less of what was known is lost.
 """
 
 # ruff: noqa: S311 - chance is no secret here
@@ -262,6 +264,14 @@ def write(model: Upper, file: Any, path: Path) -> None:
     onnx.save(file, str(path))
 
 
+def mix(weights: Path, new: Path, out: Path, share: float) -> None:
+    files = [onnx.load(str(path)) for path in (weights / "encoder.onnx", new)]
+    before, after = (Upper({i.name: numpy_helper.to_array(i) for i in file.graph.initializer}) for file in files)
+    theirs = after.state_dict()
+    before.load_state_dict({name: value.lerp(theirs[name], share) for name, value in before.state_dict().items()})
+    write(before, files[0], out / "encoder.onnx")
+
+
 def quantised(made: dict[str, np.ndarray], name: str, weight: np.ndarray) -> None:
     scale = (np.abs(weight).max(axis=0) / 127).astype(np.float32)
     made[name + "_scale"] = scale
@@ -270,14 +280,17 @@ def quantised(made: dict[str, np.ndarray], name: str, weight: np.ndarray) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("step", choices=["windows", "train"])
+    parser.add_argument("step", choices=["windows", "train", "mix"])
     for name in ("data", "gathered", "weights", "cache", "out"):
         parser.add_argument("--" + name, type=Path)
+    parser.add_argument("--share", type=float, default=0.5, help="of the new tensors in a mix")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1_800, help="when training must be done")
     options = parser.parse_args()
     if options.step == "windows":
         windows(options.data, options.gathered or options.data, options.weights, options.cache)
+    elif options.step == "mix":
+        mix(options.weights, options.cache, options.out, options.share)
     else:
         train(options.weights, options.cache, options.out, options.epochs, options.seconds)
 

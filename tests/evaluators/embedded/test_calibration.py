@@ -33,9 +33,17 @@ def test_a_larger_logit_is_never_milder(one: float, other: float) -> None:
 @pytest.mark.parametrize("stage", list(Stage))
 def test_what_is_shipped_rises(stage: Stage) -> None:
     calibration = Calibration.load(WEIGHTS / "calibration.json")
-    every = [*calibration.cuts[stage], *(calibration.hate(name) for name in calibration.heads)]
+    every = [*calibration.cuts[stage], *(calibration.hate_cuts(name) for name in calibration.heads)]
+    every += [calibration.self_harm_cuts(name) for name in calibration.self_harm]
     assert len(calibration.cuts[stage]) == 5
     assert all(cut.low < cut.medium < cut.high for cut in every)
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+def test_one_score_lies_as_far_from_medium_in_every_category(stage: Stage) -> None:
+    cuts = Calibration.load(WEIGHTS / "calibration.json").cuts[stage][:4]
+    assert len({round(each.medium - each.low, 2) for each in cuts}) == 1
+    assert len({round(each.high - each.medium, 2) for each in cuts}) == 1
 
 
 def test_low_begins_close_to_medium_where_a_text_is_brief() -> None:

@@ -58,7 +58,8 @@ class Calibration:
     """What was chosen on development sets (training/calibrate.py)."""
 
     cuts: Mapping[Stage, Sequence[Cuts]]  # for each label of the networks
-    heads: Mapping[str, Mapping[str, Any]]  # for each language: bias, n-gram lengths, cuts
+    heads: Mapping[str, Mapping[str, Any]]  # of hate, for each language: bias, n-gram lengths, cuts
+    self_harm: Mapping[str, Mapping[str, Any]]  # the same of self-harm, for the languages that have such a head
     sure: Sequence[float]  # logits of the small network under which a window is benign, for each label
     crowd: float  # by how much the bar rises with the logarithm of the number of windows
     most: float  # and by how much at most: a clear threat must not vanish in a long text
@@ -72,6 +73,7 @@ class Calibration:
         return cls(
             cuts,
             stored["heads"],
+            stored["self_harm"],
             stored["sure"],
             stored["crowd"],
             stored["most"],
@@ -89,5 +91,8 @@ class Calibration:
         many = math.log(windows)
         return [min(self.crowd * many, self.most)] * len(CATEGORIES) + [self.jailbreak_crowd * many]
 
-    def hate(self, language: str) -> Cuts:
+    def hate_cuts(self, language: str) -> Cuts:
         return Cuts(*self.heads[language]["cuts"])
+
+    def self_harm_cuts(self, language: str) -> Cuts:
+        return Cuts(*self.self_harm[language]["cuts"])
