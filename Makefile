@@ -2,7 +2,7 @@
 # `make PYTHON=/path/to/python3.12 …` names the interpreter; otherwise the newest suitable one on PATH is taken.
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint check format bench bench-quick bench-bars bench-safety clean runtime FORCE
+.PHONY: help install serve test lint check format bench bench-quick bench-bars bench-safety fuzz soak clean runtime FORCE
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -75,10 +75,18 @@ bench-safety: .venv/.everything ## figures of the evaluators: own held-out rows,
 	@echo "bench-safety: what is found, what is flagged wrongly, what it costs"
 	@$(BIN)/python -m bench.safety
 
+fuzz: .venv/.runtime ## mutated requests and answers against a real gateway, about a minute (ARGS="--seed 2 --seconds 300")
+	@echo "fuzz: python -m fuzz $(ARGS)"
+	@exec $(BIN)/python -m fuzz $(ARGS)
+
+soak: .venv/.runtime ## mixed load; memory and descriptors must stay flat (ARGS="--minutes 5"; default 30)
+	@echo "soak: python -m fuzz soak $(ARGS)"
+	@exec $(BIN)/python -m fuzz soak $(ARGS)
+
 clean: ## remove .venv, .tools, caches and bench/build
 	@echo "clean: .venv .tools caches bench/build"
-	@rm -rf .venv .venv-clients tests/clients/node/node_modules .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/build
-	@find src tests bench tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	@rm -rf .venv .venv-clients tests/clients/node/node_modules .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist bench/build fuzz/found
+	@find src tests bench fuzz tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.everything: $(ENVIRONMENT) $(STALE)
 	@echo "install: .venv from uv.lock, everything"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -202,6 +203,45 @@ def test_judge_says_why_a_file_cannot_be_read(folder: Path, capsys: pytest.Captu
 def test_judge_prints_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "a\x1b[31m\x07 red\u202e text\udcff"]) == 0
     assert "\na\ufffd[31m\ufffd red\ufffd text\ufffd " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain" + " " * 35),
+        ("漢字かな", "漢字かな" + " " * 32),
+        ("ＦＵＬＬ", "ＦＵＬＬ" + " " * 32),
+        ("한국어", "한국어" + " " * 34),
+        ("e\u0301te\u0301", "e\u0301te\u0301" + " " * 37),  # marks take no column
+        ("👍 ok", "👍 ok" + " " * 35),
+        ("x" * 40, "x" * 40),
+        ("x" * 41, "x" * 39 + "…"),
+        ("漢" * 20, "漢" * 20),
+        ("漢" * 21, "漢" * 19 + "… "),
+        ("a" + "漢" * 20, "a" + "漢" * 19 + "…"),
+    ],
+)
+def test_judge_aligns_wide_letters(text: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", text]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{shown}  0.")
+    assert head.startswith("text" + " " * 36 + "  hate")
+
+
+def test_judge_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "lines.txt").write_text("漢字\n")
+    assert main(["judge", "--json", "I will kill you\udcff", "-f", "lines.txt"]) == 0
+    first, second = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert list(first) == ["text", "stage", "hate", "self_harm", "sexual", "violence", "jailbreak"]
+    assert (first["text"], first["stage"]) == ("I will kill you?", "prompt")
+    assert first["violence"]["severity"] in ("medium", "high")
+    assert 0.5 <= first["violence"]["score"] <= 1
+    assert first["jailbreak"]["detected"] is False
+    assert second["text"] == "漢字"
+    assert main(["judge", "--json", "--answer", "Hello there, my friend."]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["protected_material_code"] == {"detected": False}
+    assert "jailbreak" not in answer
 
 
 def test_judge_ends_quietly_when_nobody_reads_on(folder: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
+import stat
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,36 @@ def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         open_sockets(Address(unix=str(path)), 1)
     assert path.read_text() == "precious"
+
+
+def mode_of(path: str) -> int:
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+@pytest.mark.parametrize(
+    ("umask", "mode", "expected"), [(0o027, None, 0o750), (0o077, 0o666, 0o666), (0, 0o600, 0o600)]
+)
+def test_the_mode_of_a_unix_socket(tmp_path: Path, umask: int, mode: int | None, expected: int) -> None:
+    path = str(tmp_path / "gw.sock")
+    before = os.umask(umask)
+    try:
+        close(open_sockets(Address(unix=path), 1, mode=mode))
+    finally:
+        os.umask(before)
+    assert mode_of(path) == expected
+
+
+def test_the_group_of_a_unix_socket(tmp_path: Path) -> None:
+    path = str(tmp_path / "gw.sock")
+    groups = [group for group in os.getgroups() if group != os.getgid()] or [1 if os.getuid() == 0 else os.getgid()]
+    close(open_sockets(Address(unix=path), 1, mode=0o660, group=groups[0]))
+    assert (os.stat(path).st_gid, mode_of(path)) == (groups[0], 0o660)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may give a file to any group")
+def test_a_group_that_is_not_ours_to_give(tmp_path: Path) -> None:
+    path = str(tmp_path / "gw.sock")
+    with pytest.raises(OSError, match="socket_group cannot be set") as caught:
+        open_sockets(Address(unix=path), 1, group=0)
+    assert caught.value.errno == errno.EPERM
+    assert not os.path.exists(path)

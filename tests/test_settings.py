@@ -59,11 +59,18 @@ dialect = "skytells"
 auth = true
 strict = true
 max_body = 1000
+max_body_memory = 2000
 max_connections = 50
+max_client_connections = 6
+max_client_requests = 7
+max_key_requests = 8
 drain = 0
+lame_duck = 0
 keepalive = 1.5
 header_timeout = 2
 body_timeout = 3
+min_body_rate = 0
+request_timeout = 9
 write_timeout = 4
 keepalive_comment = 5
 cors = ["https://App.example", "*", "*"]
@@ -80,6 +87,9 @@ think = "split"
 forward_headers = ["X-Tenant", "openai-organization"]
 lacks = ["n", "logprobs"]
 max_idle = 7
+max_concurrent = 8
+queue = 9
+queue_timeout = 2.5
 proxy = false
 
 [[upstream]]
@@ -102,6 +112,7 @@ name = "app"
 secret = "file:app.key"
 dialect = "maritaca"
 strict = false
+max_requests = 0
 
 [safety]
 enabled = true
@@ -198,7 +209,10 @@ def test_every_server_key(everything: Settings, tmp_path: Path) -> None:
     assert server.workers >= 1
     assert (server.listen, server.control) == (Address(unix="/run/antiphon.sock"), Address("::1", 9000))
     assert (server.dialect, server.auth, server.strict) == ("skytells", True, True)
-    assert (server.max_body, server.max_connections) == (1000, 50)
+    assert (server.max_body, server.max_body_memory, server.max_connections) == (1000, 2000, 50)
+    assert (server.max_client_connections, server.max_client_requests, server.max_key_requests) == (6, 7, 8)
+    assert (server.lame_duck, server.min_body_rate, server.request_timeout) == (0.0, 0, 9.0)
+    assert everything.keys[0].max_requests == 0
     assert (server.drain, server.keepalive, server.header_timeout) == (0.0, 1.5, 2.0)
     assert (server.body_timeout, server.write_timeout, server.keepalive_comment) == (3.0, 4.0, 5.0)
     assert server.cors == ("https://app.example", "*")
@@ -217,6 +231,9 @@ def test_every_upstream_route_and_key(everything: Settings) -> None:
         forward_headers=("x-tenant", "openai-organization"),
         lacks=("n", "logprobs"),
         max_idle=7,
+        max_concurrent=8,
+        queue=9,
+        queue_timeout=2.5,
         proxy=False,
     )
     assert (shipped.url, shipped.lacks, shipped.think) == (None, None, False)
@@ -356,7 +373,7 @@ def keys(node: Node) -> Iterator[str]:
 
 def test_every_key_is_documented() -> None:
     page = (Path(__file__).parent.parent / "docs" / "settings.md").read_text(encoding="utf-8")
-    words = set(re.findall(r"[a-z_]+", page))
+    words = set(re.findall(r"[a-z0-9_]+", page))
     assert set(keys(ROOT)) <= words
 
 

@@ -118,12 +118,13 @@ def test_faults(tmp_path: Path, rows: str, expected: list[tuple[int, str]]) -> N
         assert message.startswith("[safety]: ")
 
 
-def test_a_route_for_all_models_needs_a_model_to_ask_for(tmp_path: Path) -> None:
-    rows = '[[route]]\nmodel = "*"\ntargets = [{ upstream = "up" }]\n' + row("chat", 'route = "*"')
+@pytest.mark.parametrize("name", ["*", "guard-*"])
+def test_a_route_for_many_models_needs_a_model_to_ask_for(tmp_path: Path, name: str) -> None:
+    rows = f'[[route]]\nmodel = "{name}"\ntargets = [{{ upstream = "up" }}]\n' + row("chat", f'route = "{name}"')
     with pytest.raises(SettingsError, match="names no model"):
         read(tmp_path, rows)
     chat = rows.replace('upstream = "up"', 'upstream = "up", model = "x"')
-    assert read(tmp_path, chat).safety.evaluators[0].route == "*"
+    assert read(tmp_path, chat).safety.evaluators[0].route == name
 
 
 def test_a_credential_in_the_clear_is_warned_about(tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ SERVER_FAULTS = [
     ("strict = 1", "'strict' must be true or false, not an integer"),
     ("max_body = 0", "'max_body' must be 1 or more"),
     ('max_body = "20MB"', "'max_body' must be an integer, not a string"),
+    ("max_body_memory = 0", "'max_body_memory' must be 1 or more"),
+    ("max_body_memory = 1000", "'max_body_memory' must be 'max_body' (20971520) or more"),
+    ("max_client_connections = -1", "'max_client_connections' must be 0 or more"),
+    ("max_client_requests = 1.5", "'max_client_requests' must be an integer, not a number"),
+    ('max_key_requests = "10"', "'max_key_requests' must be an integer, not a string"),
+    ("lame_duck = -1", "'lame_duck' must be 0 or more seconds"),
+    ("min_body_rate = true", "'min_body_rate' must be an integer, not a boolean"),
+    ("request_timeout = 0", "'request_timeout' must be more than 0 seconds"),
     ("max_connections = 1979-05-27", "'max_connections' must be an integer, not a date"),
     ("drain = -1", "'drain' must be 0 or more seconds"),
     ("drain = nan", "'drain' must be 0 or more seconds"),
@@ -73,7 +81,7 @@ SERVER_FAULTS = [
         'cors = ["https://a.example/"]',
         "'cors[0]' must hold '*' or origins such as 'https://app.example', without a path, not 'https://a.example/'",
     ),
-    ('tls = "cert.pem"', "'tls' must be a table with cert, key, not a string"),
+    ('tls = "cert.pem"', "'tls' must be a table with cert, key, client_ca, client_auth, not a string"),
     ("access_log = false", "'access_log' must be '-', 'off' or the path of a file, not a boolean"),
     ('maritaca_object = "x"', "'maritaca_object' must be one of chat_completion, chat.completion, not 'x'"),
 ]
@@ -121,6 +129,9 @@ UPSTREAM_FAULTS = [
     ('lacks = "n"', "'lacks' must be an array of strings, not a string"),
     ('lacks = ["N!"]', "'lacks[0]' must name request parameters, such as 'n' or 'logprobs', not 'N!'"),
     ("max_idle = -1", "'max_idle' must be 0 or more"),
+    ("max_concurrent = 0", "'max_concurrent' must be 1 or more"),
+    ("queue = 5", "'queue' does nothing without 'max_concurrent'"),
+    ("queue_timeout = 5", "'queue_timeout' does nothing without 'max_concurrent'"),
     ('proxy = "http://p"', "'proxy' must be true or false, not a string"),
 ]
 
@@ -175,6 +186,10 @@ DOCUMENT_FAULTS = [
         "8: [[route]] \"m\": unknown key 'targets[1].weigth'; did you mean 'targets[1].weight'?",
         '8: [[route]] "m": there is no [[upstream]] named "b"',
     ]),
+    (UPSTREAM + '[[route]]\nmodel = "gpt-*"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
+        "6: [[route]] \"gpt-*\": 'targets[0].model' is sent to the upstream as it is written, so it cannot hold '*'; "
+        "leave it out to send the client's"
+    ]),
     (UPSTREAM + '[[route]]\nmodel = "m"\n[[route.targets]]\nupstream = "a"\nweight = 0\npriority = -1\n', [
         "8: [[route]] \"m\": 'targets[0].weight' must be 1 or more",
         "9: [[route]] \"m\": 'targets[0].priority' must be 0 or more",
@@ -196,6 +211,12 @@ DOCUMENT_FAULTS = [
     ]),
     ('[server]\nlisten = "127.0.0.1:1"\ncontrol = "127.0.0.1:1"\n', [
         "3: [server]: 'control' must not be the same address as 'listen'"
+    ]),
+    ('[server]\nmax_body = 5000\nmax_body_memory = 4999\n', [
+        "3: [server]: 'max_body_memory' must be 'max_body' (5000) or more"
+    ]),
+    ('[[key]]\nname = "k"\nsecret = "env:SECRET"\nmax_requests = -1\n', [
+        "4: [[key]] \"k\": 'max_requests' must be 0 or more"
     ]),
     ("\n[upstream]\n", ["2: [[upstream]]: must be written [[upstream]], with two brackets"]),
     ("\n[[server]]\n", ["2: [server]: must be written [server], with one bracket"]),
@@ -227,6 +248,10 @@ DOCUMENT_FAULTS = [
         "2: [safety]: unknown key 'prompt.protected_material_code'",
         "3: [safety]: 'prompt.jailbreak' must be one of filter, annotate, off, or a table, not 'high'",
         "5: [safety]: 'prompt.violence.mode' must be one of filter, annotate, not 'x'",
+    ]),
+    ('[safety]\nmax_text = 0\ntoo_long = "cut"\n', [
+        "2: [safety]: 'max_text' must be 1 or more",
+        "3: [safety]: 'too_long' must be one of refuse, unjudged, not 'cut'",
     ]),
     ('[safety]\nmode = "x"\npreset = "x"\nthreshold = "safe"\nstream = "x"\non_failure = "x"\n', [
         "2: [safety]: 'mode' must be one of filter, annotate, not 'x'",

@@ -9,7 +9,7 @@ import pytest
 from antiphon.banner import describe_safety
 from antiphon.safety.policy import Annotations, Policy, Side
 from antiphon.safety.verdict import CATEGORIES, FAILURE, SAFE, Severity, Stage, Verdict
-from antiphon.settings import Settings, load
+from antiphon.settings import Settings, SettingsError, load
 from antiphon.settings.policies import policies
 
 OTHERS = ("openai", "crazyrouter", "maritaca")
@@ -52,6 +52,7 @@ CASES = {
     "": ("medium", "-"),
     "[safety]\nenabled = true": ("medium", "-"),
     "[safety]\nblock_status = 451": ("medium", "-"),
+    '[safety]\nmax_text = 1000\ntoo_long = "unjudged"': ("medium", "-"),
     '[safety]\nmode = "filter"': ("medium", "medium"),
     '[safety]\nmode = "annotate"': ("-", "-"),
     '[safety]\npreset = "moderate"': ("medium", "medium"),
@@ -100,23 +101,83 @@ LAYERS = {
     ("", "", 'prompt = { violence = "low" }'): ("low", "low"),
     ("", 'mode = "annotate"', ""): ("-", "-"),
     ("", 'mode = "annotate"', 'preset = "strict"'): ("low", "low"),
-    ("", 'preset = "strict"', 'mode = "annotate"'): ("-", "-"),
-    ("", 'threshold = "low"', 'threshold = "off"'): ("-", "-"),
+    ("", 'preset = "strict"', 'mode = "annotate"'): ("low", "low"),
+    ("", 'preset = "strict"', 'preset = "minimal"'): ("low", "low"),
+    ("", 'threshold = "low"', 'threshold = "off"'): ("low", "low"),
+    ("", 'prompt = { hate = "low" }', 'mode = "annotate"'): ("-", "-"),  # each category by itself
     ('mode = "annotate"', "", 'threshold = "low"'): ("-", "-"),  # a mode that was said holds
-    ('mode = "annotate"', 'threshold = "low"', 'mode = "filter"'): ("low", "low"),
+    ('mode = "annotate"', 'threshold = "low"', 'mode = "filter"'): ("medium", "medium"),
     ('mode = "filter"', "", 'annotations = "every"'): ("medium", "medium"),
-    ('preset = "strict"', 'preset = "annotate-only"', ""): ("-", "-"),
+    ('mode = "filter"', "", 'threshold = "high"'): ("medium", "medium"),
+    ('mode = "filter"', "", "enabled = false"): ("medium", "medium"),
+    ('mode = "filter"', "", 'prompt = { violence = "off" }'): ("medium", "medium"),
+    ('preset = "strict"', 'preset = "annotate-only"', ""): ("low", "low"),
     ("", 'annotations = "every"', "block_status = 451"): ("medium", "-"),
+    ("", 'annotations = "every"', 'mode = "annotate"'): ("-", "-"),
+    # A route that has the last word
+    ("", 'preset = "strict"', 'override = true, mode = "annotate"'): ("-", "-"),
+    ("", 'preset = "strict"', "override = true"): ("low", "low"),
+    ('preset = "strict"', "", 'override = true, threshold = "high"'): ("high", "high"),
+    ('preset = "strict"', 'threshold = "high"', 'override = true, annotations = "every"'): ("high", "high"),
+    ('mode = "filter"', "", 'override = true, prompt = { violence = "off" }'): ("-", "-"),
 }
 
 
 @pytest.mark.parametrize(("words", "expected"), LAYERS.items())
-def test_the_route_over_the_key_over_the_server(
+def test_the_strictest_counts_unless_a_route_overrides(
     tmp_path: Path, words: tuple[str, str, str], expected: tuple[str, str]
 ) -> None:
     server, key, route = words
     found = [find(tmp_path, f"[safety]\n{server}", dialect, route, key) for dialect in ("skytells", "openai")]
     assert tuple(blocks_from(policy.prompt) for policy in found) == expected
+
+
+WORDS = (
+    "",
+    'mode = "filter"',
+    'mode = "annotate"',
+    'preset = "strict"',
+    'preset = "minimal"',
+    'threshold = "low"',
+    'threshold = "off"',
+    'prompt = { violence = "high" }',
+    'prompt = { mode = "annotate", violence = "filter" }',
+    "enabled = false",
+)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "skytells"])
+@pytest.mark.parametrize("server", WORDS[:-1])
+def test_a_route_never_weakens_what_a_key_asks_for_nor_a_key_a_route(tmp_path: Path, server: str, dialect: str) -> None:
+    """Whatever both say, with both in force everything is blocked that is blocked for either of them alone."""
+
+    def blocked(key: str, route: str) -> set[Severity]:
+        settings = read(tmp_path, f"[safety]\n{server}", route, key)
+        policy = policies(settings).find("m", "k", dialect)
+        return set() if policy is None else {s for s in Severity if policy.prompt.decide(violent(s)).blocked}
+
+    for key in WORDS[1:]:
+        alone = blocked(key, "")
+        for route in WORDS[1:]:
+            assert blocked(key, route) == alone | blocked("", route), (key, route)
+
+
+def test_a_key_cannot_override(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="override"):
+        read(tmp_path, "", key="override = true")
+
+
+def test_the_stricter_way_to_wait_counts(tmp_path: Path) -> None:
+    loose = 'prompt = "race", stream = "async", hold = { mode = "adaptive" }'
+    strict = 'prompt = "gate", stream = "hold", hold = { mode = "full" }'
+    for key, route, is_loose in (
+        (loose, "", True),
+        (loose, loose, True),
+        (strict, loose, False),
+        (loose, strict, False),
+    ):
+        policy = find(tmp_path, "", route=route, key=key)
+        assert (policy.races, policy.asynchronous, policy.hold.adaptive) == (is_loose,) * 3
 
 
 @pytest.mark.parametrize("dialect", ["openai", "skytells"])

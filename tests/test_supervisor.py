@@ -8,6 +8,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from antiphon.engine import host
 from antiphon.place import Place
 from antiphon.settings import load
@@ -16,9 +18,10 @@ from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
 from tests.support.gateway import to_one
 from tests.support.process import gone, refused, serving, until
-from tests.support.raw import call, connect, request
+from tests.support.raw import Wire, call, connect, request
 from tests.support.shapes import completion, hello
 
+ASK = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 UNJUDGED = "[safety]\nenabled = false"  # then the workers are all there is
 
 
@@ -78,6 +81,59 @@ async def test_sigterm_lets_streams_finish(tmp_path: Path) -> None:
             seen += piece
         assert seen.endswith(b"data: [DONE]\n\n")
         wire.close()
+        assert await gateway.ended() == 0
+    await upstream.stop()
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:0", "unix"])
+async def test_a_lame_duck_answers_and_says_that_it_drains(tmp_path: Path, listen: str) -> None:
+    upstream, url = await scripted(*[json_answer(completion())] * 2)
+    where = listen if listen != "unix" else f"unix:{tmp_path}/gw.sock"
+    text = to_one(url, server="lame_duck = 3", more=UNJUDGED).replace('"127.0.0.1:0"', json.dumps(where))
+
+    async def open_wire() -> Wire:
+        if listen != "unix":
+            return await connect(gateway.port)
+        return Wire(*await asyncio.open_unix_connection(f"{tmp_path}/gw.sock"))
+
+    async with serving(tmp_path, text) as gateway:
+        await gateway.ready()
+        idle = await open_wire()
+        await idle.send(request("GET", "/readyz"))
+        assert (await idle.answer()).status == 200
+        gateway.process.send_signal(signal.SIGTERM)
+        while True:
+            probe = await open_wire()
+            await probe.send(request("GET", "/readyz"))
+            answer = await probe.answer()
+            probe.close()
+            if answer.status != 200:
+                break
+        assert (answer.status, answer.json) == (503, {"status": "not ready", "reason": "draining"})
+        for wire in (idle, await open_wire()):
+            await wire.send(request("POST", "/v1/chat/completions", json.dumps(ASK).encode()))
+            answer = await wire.answer()
+            assert (answer.status, answer.headers["connection"]) == (200, "close")
+            wire.close()
+        assert await gateway.ended() == 0
+        if listen == "unix":
+            assert not (tmp_path / "gw.sock").exists()
+        else:
+            assert refused(gateway.port)
+    await upstream.stop()
+
+
+@pytest.mark.parametrize("second", [None, signal.SIGTERM])
+async def test_a_lame_duck_can_be_hurried(tmp_path: Path, second: signal.Signals | None) -> None:
+    """Ctrl-C has no such phase, and a second signal ends it."""
+    upstream, url = await scripted()
+    async with serving(tmp_path, to_one(url, server="lame_duck = 600")) as gateway:
+        await gateway.ready()
+        gateway.process.send_signal(signal.SIGINT if second is None else signal.SIGTERM)
+        if second is not None:
+            while (await call(gateway.port, "GET", "/readyz")).status == 200:
+                pass
+            gateway.process.send_signal(second)
         assert await gateway.ended() == 0
     await upstream.stop()
 

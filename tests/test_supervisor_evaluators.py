@@ -92,6 +92,24 @@ async def test_it_judges_and_readyz_says_so(tmp_path: Path) -> None:
         assert (await call(gateway.port, "GET", "/readyz")).status == 200
 
 
+async def test_while_it_starts_the_gateway_is_not_ready(tmp_path: Path) -> None:
+    async with judging(tmp_path) as (gateway, _):
+        await readyz(gateway.port, "ready")
+        first = evaluator(gateway)
+        os.kill(first, signal.SIGKILL)
+        await until(lambda: evaluator(gateway) not in (0, first))
+        second = evaluator(gateway)
+        os.kill(second, signal.SIGSTOP)  # as if it took long
+        try:
+            answer = await call(gateway.port, "GET", "/readyz")
+            assert (answer.status, answer.json["reason"]) == (503, "evaluators: starting")
+            assert (await call(gateway.port, "GET", "/healthz")).status == 200
+        finally:
+            os.kill(second, signal.SIGCONT)
+        await readyz(gateway.port, "ready")
+        assert (await call(gateway.port, "GET", "/readyz")).status == 200
+
+
 async def test_killed_it_answers_again_within_two_seconds(tmp_path: Path) -> None:
     async with judging(tmp_path) as (gateway, client):
         assert await is_judged(client)

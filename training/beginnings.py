@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from antiphon.evaluators.embedded import Classifier
-from antiphon.evaluators.embedded.language import ENGLISH, Gate
+from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.normalise import Normaliser
 from antiphon.evaluators.embedded.wordpiece import WordPiece
 from antiphon.safety.verdict import Severity, Stage

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from antiphon.evaluators.embedded.calibration import Brief, Cuts
 from antiphon.evaluators.embedded.cascade import READ_AT_MOST, Reader, cut
-from antiphon.evaluators.embedded.language import ENGLISH, Gate
+from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser

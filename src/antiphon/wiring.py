@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -11,24 +12,32 @@ from dataclasses import dataclass, replace
 from functools import cache
 from urllib.parse import quote
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
+from antiphon.evaluators.client import STARTING
 from antiphon.evaluators.orders import Orders
 from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
-from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.http.client import Concurrency, Pool, Timeouts, parse_url, proxy_for, ssl_context
+from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
+from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
+from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.cors import Cors
 from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.models import Models
+from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
 from antiphon.settings.evaluators import KINDS
 from antiphon.settings.model import ServerSettings, TimeoutSettings, UpstreamSettings
+from antiphon.settings.models import model_table
 from antiphon.settings.policies import policies
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
@@ -39,6 +48,8 @@ from antiphon.wiring_evaluators import build_panel
 # A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
 # 30 ms and .8 MB each time.
 Trust = Callable[[str | None], ssl.SSLContext]
+BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
+OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +73,7 @@ class Worker:
         for scripted in self.scripted:
             await scripted.stop()
         await self.counter.close()
-        self.log.flush()
+        self.log.close()
 
 
 async def build(
@@ -109,15 +120,27 @@ async def build(
         maritaca_object=server.maritaca_object,
         judge=judge or panel,
         policies=policies(settings),
+        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
     )
     health = _health(settings, ready, engine, panel)
-    door = Door(gateway, _keys(settings), Cors(server.cors), _door_options(settings, gateway, born), health)
+    models = _models(settings, gateway, upstreams, born, log)
+    door = Door(gateway, _keys(settings), Cors(server.cors), models, _door_options(server), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
 
     return Worker(
-        server=Server(door.handle, _limits(server), door.render_fault, crashed),
+        server=Server(
+            door.handle,
+            _limits(server),
+            door.render_fault,
+            crashed,
+            trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
+            proxy_protocol=server.proxy_protocol,
+            note=log.error,
+            wants_body=door.wants_body,
+            vital=VITAL,
+        ),
         door=door,
         upstreams=tuple(upstreams.values()),
         scripted=tuple(scripted.values()),
@@ -147,12 +170,10 @@ def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | N
 
 
 def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
-    if server.tls is None:
+    tls = server.tls
+    if tls is None:
         return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(server.tls.cert, server.tls.key)
-    context.set_alpn_protocols(["http/1.1"])
-    return context
+    return server_context(tls.cert, tls.key, tls.client_ca, required=tls.client_auth != "optional")
 
 
 def _judge(
@@ -179,15 +200,17 @@ def _health(
         if reason is not None:
             return {"reason": reason}
         named: Document = {}
-        if judge is not None and judge.state is not None:  # without them the gateway answers, and says so in each turn
+        reasons = []
+        if judge is not None and judge.state is not None:
             named["evaluators"] = judge.state
-        if engine is None:
-            return named
-        found = state.read(engine.state)
-        named["engine"] = str(found)
-        if found.status == "ready" or not rests_on_engine:
-            return named
-        return {"reason": f"engine: {found.reason or found.status}", **named}
+            if judge.state == STARTING:  # one that cannot be had is named in each turn instead
+                reasons.append(f"evaluators: {STARTING}")
+        if engine is not None:
+            found = state.read(engine.state)
+            named["engine"] = str(found)
+            if found.status != "ready" and rests_on_engine:
+                reasons.append(f"engine: {found.reason or found.status}")
+        return {"reason": "; ".join(reasons), **named} if reasons else named
 
     return look
 
@@ -209,6 +232,7 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> H
         ssl_context=trust(upstream.ca if origin.tls else None) if is_tls else None,
         proxy=proxy,
         max_idle=upstream.max_idle,
+        concurrency=_concurrency(upstream),
         log=lambda what, error: log.error(f"upstream {upstream.name}: {what}", error),
     )
     secrets: tuple[str, ...] = ()
@@ -232,6 +256,12 @@ def _upstream(upstream: UpstreamSettings, url: str, log: Log, trust: Trust) -> H
     )
 
 
+def _concurrency(upstream: UpstreamSettings) -> Concurrency | None:
+    if upstream.max_concurrent is None:
+        return None
+    return Concurrency(upstream.max_concurrent, upstream.queue, upstream.queue_timeout)
+
+
 def _routes(settings: Settings) -> list[Route]:
     return [
         Route(route.model, tuple(Target(t.upstream, t.model, t.weight, t.priority) for t in route.targets))
@@ -240,26 +270,58 @@ def _routes(settings: Settings) -> list[Route]:
 
 
 def _keys(settings: Settings) -> KeyRing:
-    keys = [Key(key.name, digest(key.secret.reveal().encode()), key.dialect, key.strict) for key in settings.keys]
-    return KeyRing(keys, required=settings.server.auth)
+    server = settings.server
+    keys = [
+        Key(
+            key.name,
+            digest(key.secret.reveal().encode()),
+            key.dialect,
+            key.strict,
+            key.receipts,
+            server.max_key_requests if key.max_requests is None else key.max_requests,
+        )
+        for key in settings.keys
+    ]
+    return KeyRing(keys, required=server.auth)
 
 
 def _limits(server: ServerSettings) -> Limits:
+    memory = server.max_body_memory
     return Limits(
         max_body=server.max_body,
+        max_body_memory=max(BODY_MEMORY, server.max_body) if memory is None else memory,
         header_timeout=server.header_timeout,
         body_timeout=server.body_timeout,
+        min_body_rate=server.min_body_rate,
+        request_timeout=server.request_timeout,
         keepalive=server.keepalive,
         write_timeout=server.write_timeout,
         max_connections=server.max_connections,
+        max_client_connections=server.max_client_connections,
+        crowded=min(server.max_connections, _descriptors() // 2),
     )
 
 
-def _door_options(settings: Settings, gateway: Gateway, born: int) -> DoorOptions:
-    models: list[Document] = [
-        {"id": name, "object": "model", "created": born, "owned_by": gateway.routes.find(name).targets[0].upstream}
-        for name in gateway.routes.names()
-    ]
-    server = settings.server
+def _descriptors() -> int:
+    """How many there may be. A stream takes two, and some are for us."""
+    return max(2, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - OWN_DESCRIPTORS)
+
+
+def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUpstream], born: int, log: Log) -> Models:
+    """The embedded model answers to any name, so its host is not asked."""
+    embedded = frozenset(row.name for row in settings.upstreams if row.protocol == "embedded")
+    asked = [row.name for row in settings.upstreams if row.list_models and row.name not in embedded]
+    sources = {name: upstreams[name].models for name in asked}
+    table, vendors = model_table(settings), {row.name: row.protocol for row in settings.upstreams}
+
+    def sizes(upstream: str, model: str, told: Sizes) -> Sizes:
+        if upstream in embedded:
+            return Sizes(settings.engine.context)
+        return table.sizes(model, vendors.get(upstream), told)
+
+    return Models(gateway.routes, born, sources, embedded, gateway.clock, log.error, sizes)
+
+
+def _door_options(server: ServerSettings) -> DoorOptions:
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(server.dialect, server.strict, tuple(models), silence)
+    return DoorOptions(server.dialect, server.strict, silence, server.receipts, server.max_client_requests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
+import resource
 import signal
 import socket
 import sys
@@ -12,10 +12,15 @@ import sys
 import uvloop
 
 from antiphon import wiring
+from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.orders import Orders
+from antiphon.heartbeat import beat
 from antiphon.settings import Settings
 
+AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
+REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
+LOOK = 0.5  # seconds between looks at the descriptors
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
 
@@ -27,11 +32,11 @@ def run(
     evaluators: Orders | None,
     *,
     born: int,
-    ready: int,
+    told: int,
     life: int,
 ) -> None:
-    """`ready`: a pipe to say so once; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, ready, life))
+    """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, told, life))
 
 
 async def _serve(
@@ -41,30 +46,59 @@ async def _serve(
     engine: EngineOptions | None,
     evaluators: Orders | None,
     born: int,
-    ready: int,
+    told: int,
     life: int,
 ) -> None:
     loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
+    stopping, hurried = asyncio.Event(), asyncio.Event()
 
     def why_not() -> str | None:
         return "draining" if stopping.is_set() else None
 
+    def stop_at_once() -> None:
+        hurried.set()
+        stopping.set()
+
     worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
-    loop.add_reader(life, stopping.set)
+    loop.add_signal_handler(AT_ONCE, stop_at_once)
+    for number in REOPEN:
+        loop.add_signal_handler(number, worker.log.reopen)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, REOPEN)
+    loop.add_reader(life, stop_at_once)
     _settle_memory()
-    os.write(ready, b"1")
-    os.close(ready)
+    ready = asyncio.Event()
+    ready.set()
+    beating = loop.create_task(beat(told, ready))
+    watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
     await stopping.wait()
     loop.remove_reader(life)
+    worker.server.leave()
+    await _wait(hurried, settings.server.lame_duck)
     drain = settings.server.drain
     last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.door.give_up)
     await worker.server.drain(drain)
     last_words.cancel()
     await worker.close()
+    beating.cancel()
+    watching.cancel()
     sys.stdout.flush()
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        pass
+
+
+async def _watch_descriptors(worker: wiring.Worker, max_connections: int) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    watch = DescriptorWatch(limit, worker.log.error, asyncio.get_running_loop().time)
+    while True:
+        watch.look(worker.server.connections, max_connections)
+        await asyncio.sleep(LOOK)
 
 
 def _settle_memory() -> None:

@@ -627,3 +627,16 @@ def test_keys_stay_in_their_order_and_so_do_those_that_say_nothing() -> None:
     assert result == before
     assert list(result["choices"][0]) == list(choice)
     assert list(result["choices"][0]["message"])[1:] == ["x", "content", "refusal", "audio", "reasoning_content"]
+
+
+@pytest.mark.parametrize("place", [{"delta": {"role": "assistant", "content": "Hello"}}, {"text": "Hello"}])
+def test_what_is_said_in_another_place_than_the_message_is_not_lost(place: Document) -> None:
+    document = answer()
+    choice = document["choices"][0]
+    del choice["message"]
+    choice.update(place)
+    read = conformed(document)
+    [whole] = read.document["choices"]
+    assert whole["message"]["content"] == "Hello"
+    assert not {"delta", "text"} & whole.keys()
+    assert read.texts == ["Hello"]

@@ -58,15 +58,20 @@ def test_a_byte_order_mark_is_skipped() -> None:
         b'{"a":NaN}',
         b"hello",
         b'{"a":1}}',
-        b"[" * 100_000,
-        b'{"a":' * 50_000,
-        b'{"a":' * 300 + b"1" + b"}" * 300,
     ],
 )
 def test_decode_refuses(payload: bytes) -> None:
     with pytest.raises(UpstreamError) as caught:
         decode(payload)
     assert (caught.value.code, caught.value.message) == ("upstream_malformed", "The upstream sent a malformed answer.")
+
+
+@pytest.mark.parametrize("payload", [b"[" * 100_000, b'{"a":' * 50_000, b'{"a":' * 300 + b"1" + b"}" * 300])
+def test_decode_says_what_is_too_deep(payload: bytes) -> None:
+    for start in (b"", b"\xef\xbb\xbf"):
+        with pytest.raises(UpstreamError, match="nested too deeply") as caught:
+            decode(start + payload)
+        assert caught.value.code == "upstream_malformed"
 
 
 def test_an_event_cut_by_the_end_is_truncated() -> None:

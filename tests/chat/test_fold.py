@@ -92,3 +92,39 @@ def test_text_and_arguments_of_many_pieces_are_joined() -> None:
     message = fold([*out, *machine.done()], None)["choices"][0]["message"]
     assert message["content"] == "Hello"
     assert message["tool_calls"] == [{"id": "c", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}]
+
+
+def folded_stream(*pieces: dict[str, Any]) -> dict[str, Any]:
+    """`pieces`: the choices of chunks."""
+    asked = request()
+    machine = ChatStream(asked, STAMP)
+    out = []
+    for piece in (*pieces, {"delta": {}, "finish_reason": "stop"}):
+        out += machine.feed({"id": "chatcmpl-1", "choices": [{"index": 0, **deepcopy(piece)}]})
+    document = conform(fold([*out, *machine.done()], machine.usage), asked, STAMP).document
+    message: dict[str, Any] = document["choices"][0]["message"]
+    return message
+
+
+@pytest.mark.parametrize("beside", [{"content": None}, {"content": ""}, "x", None, 7, [], {"content": "Hello world!"}])
+def test_a_message_beside_deltas_takes_no_text_away(beside: Any) -> None:
+    words = [{"delta": {"content": word}, "message": beside} for word in ("Hello", " world", "!")]
+    assert folded_stream(*words)["content"] == "Hello world!"
+
+
+def test_a_message_beside_deltas_fills_in_what_they_did_not_say() -> None:
+    whole = {"role": "assistant", "content": "Hello", "x_cited": ["a"]}
+    assert folded_stream({"delta": {"content": "Hello"}, "message": whole})["x_cited"] == ["a"]
+
+
+@pytest.mark.parametrize("odd", [None, "x", 7, [], {}, [7], {"transcript": None, "data": 7}])
+def test_odd_values_between_pieces_take_nothing_away(odd: Any) -> None:
+    spoken = {"delta": {"audio": {"id": "a", "transcript": "hi"}}}
+    message = folded_stream(spoken, {"delta": {"content_parts": odd, "audio": odd}}, spoken)
+    assert message["audio"]["transcript"] == "hihi"
+    parts = [{"index": 0, "type": "t", "text": "a"}]
+    again = [{"index": 0, "type": "t", "text": "b"}]
+    message = folded_stream(
+        {"delta": {"content_parts": parts}}, {"delta": {"x": odd}}, {"delta": {"content_parts": again}}
+    )
+    assert message["content_parts"] == [{"type": "t", "text": "ab"}]

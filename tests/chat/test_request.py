@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from antiphon.chat.fields import FIELDS, NEEDS
 from antiphon.chat.request import ChatRequest, decode, parse
-from antiphon.errors import RequestError
+from antiphon.errors import AntiphonError, RequestError
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -47,8 +47,6 @@ def param(document: dict[str, Any], strict: bool = False) -> str | None:
         b'{"a": "\xff"}',
         b"\xff\xfe{\x00}\x00",
         b'{"model":"m"} trailing',
-        b"[" * 100_000,
-        b'{"a":' * 100_000,
         b'{"seed":' + b"9" * 10_000 + b"}",
         b"\xef\xbb\xbf",
         b"\xef\xbb\xbf\xef\xbb\xbf{}",
@@ -60,6 +58,14 @@ def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
     error = caught.value
     assert error.message.startswith("We could not parse the JSON body of your request. (HINT: ")
     assert (error.status, error.type, error.param, error.code) == (400, "invalid_request_error", None, None)
+
+
+@pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000])
+def test_a_body_that_is_too_deep_says_so(body: bytes) -> None:
+    with pytest.raises(RequestError, match="nested too deeply") as caught:
+        decode(body)
+    error: AntiphonError = caught.value
+    assert (error.status, error.code) == (400, "json_too_deep")
 
 
 def test_a_byte_order_mark_before_the_body_is_skipped() -> None:

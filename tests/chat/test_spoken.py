@@ -115,6 +115,35 @@ def test_a_vendors_own_call_is_read_in_every_fragment() -> None:
     assert list(delta_words({"tool_calls": [{"index": 0, "mcp": {"body": "X"}}]})) == [("call 0", "X")]
 
 
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"type": "tool_result", "content": "bad"}, ["bad"]),
+        ({"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "bad"}]}, ["bad"]),
+        ({"type": "own", "text": "good", "Content": "bad"}, ["good", "bad"]),
+        (
+            {"type": "document", "title": "a", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+            ["a"],
+        ),
+        ({"type": "video_url", "video_url": {"url": "https://example.com/a"}}, []),
+        ({"type": "video", "video": ["https://example.com/a", "data:video/mp4;base64,AAAA"]}, []),
+        ({"type": "image", "image": "iVBORw0KGgo" * 100}, []),
+        ({"type": "own", "words": "bad " * 100}, ["bad " * 100]),
+        ({"type": "own", "words": "data: bad"}, ["data: bad"]),
+    ],
+)
+def test_a_part_of_a_vendors_own_kind_is_read_but_for_media(part: dict[str, Any], words: list[str]) -> None:
+    document = {"messages": [{"role": "user", "content": [{"type": "text", "text": "Hello"}, part]}]}
+    assert prompt_texts(document) == ["\n".join(["Hello", *words])]
+
+
 def test_parts_that_are_no_text_to_us_are_read_but_for_their_data() -> None:
     parts = [{"type": "output_html", "text": "W"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
     assert answer_texts({"content": "C", "content_parts": parts}) == ["C", "W"]
+
+
+@pytest.mark.parametrize("calls", [0.5, True, 2**64, "x", {"a": 1}, [None, 3]])
+def test_what_stands_for_calls_and_is_no_list_is_passed_over(calls: object) -> None:
+    message = {"role": "user", "content": "Hello", "tool_calls": calls}
+    assert prompt_texts({"messages": [message]})[0].startswith("Hello")
+    assert "Hello" in answer_texts(message)

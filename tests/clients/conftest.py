@@ -31,6 +31,12 @@ def run_python(gateway: str) -> Run:
 
 
 @pytest.fixture(scope="session")
+def run_python_openai_2(gateway: str) -> Run:
+    interpreter = str(python_client(OPENAI_2))
+    return lambda script: collect([interpreter, str(PYTHON / script)], every_dialect(gateway))
+
+
+@pytest.fixture(scope="session")
 def run_node(gateway: str) -> Run:
     node = str(node_client())
     return lambda script: collect([node, str(NODE / script)], every_dialect(gateway))

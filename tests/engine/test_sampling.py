@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.engine.sampling import check_sampling, sampling
+from antiphon.engine.sampling import PACKAGED_DEFAULTS, check_sampling, sampling
 from antiphon.errors import RequestError
 
 VOCABULARY = 49152
@@ -54,3 +54,32 @@ def test_what_is_right_reaches_the_engine() -> None:
     assert (order["top_k"], order["min_p"], order["repeat_penalty"]) == (-1, 0, 1.1)
     assert order["logit_bias"] == [[49151, -100], [" word", 5]]
     check_sampling({"top_k": None, "min_p": None, "repeat_penalty": None, "logit_bias": None}, VOCABULARY)
+
+
+def test_the_packaged_models_defaults_fill_what_the_client_left_out() -> None:
+    order = sampling({"temperature": 1.2, "min_p": 0.3}, 0, PACKAGED_DEFAULTS)
+    assert (order["temperature"], order["min_p"]) == (1.2, 0.3)
+    assert order["repeat_penalty"] > 1
+    assert order["logit_bias"] == PACKAGED_DEFAULTS["logit_bias"]
+
+
+def test_a_repeat_penalty_of_the_clients_replaces_all_of_ours() -> None:
+    order = sampling({"repeat_penalty": 1.0}, 0, PACKAGED_DEFAULTS)
+    assert order["repeat_penalty"] == 1.0
+    assert not [name for name in order if name.startswith("dry_")]
+
+
+def test_biases_of_the_clients_stand_beside_ours_and_win_over_it() -> None:
+    ours = PACKAGED_DEFAULTS["logit_bias"]
+    assert sampling({"logit_bias": {"7": 1}}, 0, PACKAGED_DEFAULTS)["logit_bias"] == [*ours, [7, 1]]
+    assert sampling({"logit_bias": {"2": -100}}, 0, PACKAGED_DEFAULTS)["logit_bias"] == [[2, -100]]
+
+
+def test_at_a_temperature_of_0_the_likeliest_token_is_taken() -> None:
+    order = sampling({"temperature": 0, "presence_penalty": 1}, 0, PACKAGED_DEFAULTS)
+    assert not {"repeat_penalty", "dry_multiplier", "logit_bias"} & order.keys()
+    assert (order["temperature"], order["presence_penalty"]) == (0, 1)
+
+
+def test_without_defaults_of_its_own_a_model_has_llama_cpps() -> None:
+    assert sampling({}, 0) == {"temperature": 0.8, "top_p": 0.95, "top_k": 40, "min_p": 0.05, "cache_prompt": True}

@@ -44,7 +44,7 @@ class Streaming:
         self.begun = threading.Event()
         self.status = 0
         self._url = gateway.url + CHAT
-        self._body = story(stream=True, **more)
+        self._body = story(stream=True, logit_bias={"2": -100}, **more)  # it may not end by itself
         self._thread = threading.Thread(target=self._read)
         self._thread.start()
 
@@ -184,12 +184,13 @@ def test_a_client_that_leaves_frees_its_slot_also_while_the_prompt_is_read(
     assert time.monotonic() - began < 10  # reading one of the prompts alone takes longer
 
 
-def test_a_long_prompt_does_not_hold_up_a_running_stream(fragile: Gateway) -> None:
-    stream = Streaming(fragile, max_tokens=150)
+def test_a_long_prompt_does_not_hold_up_a_running_stream(embedded: Gateway) -> None:
+    """On a patient gateway: on a busy machine one batch of a prompt may take two seconds."""
+    stream = Streaming(embedded, max_tokens=150)
     assert stream.begun.wait(30)
     before = len(stream.payloads)
     long = {"model": "m", "messages": [{"role": "user", "content": "word " * 1000}], "max_tokens": 1}
-    assert httpx2.post(fragile.url + CHAT, json=long, timeout=60).status_code == 200
+    assert httpx2.post(embedded.url + CHAT, json=long, timeout=60).status_code == 200
     assert len(stream.payloads) > before + 10  # it went on while the prompt was read, in some sixteen batches
     stream.end()
 

@@ -10,12 +10,12 @@ import pytest
 
 from antiphon.evaluators import client as room
 from antiphon.evaluators import topic
-from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.client import LARGE, EvaluatorClient
 from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
 from antiphon.evaluators.parts import Part
 from antiphon.evaluators.wire import LARGEST
 from antiphon.flow.ports import Scope
-from antiphon.safety.verdict import FAILURE, NOTHING, SAFE, UNSUPPORTED_LANGUAGE, Stage, Verdict
+from antiphon.safety.verdict import FAILURE, LATE, NOTHING, OVER_LENGTH, SAFE, UNSUPPORTED_LANGUAGE, Stage, Verdict
 from tests.evaluators.test_panel import SHIELD, Told
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
 from tests.support.process import until
@@ -162,7 +162,8 @@ async def test_one_too_many_fails_at_once(panel: Panel, plain: Plain) -> None:
     for number, each in enumerate(heard):
         assert panel.ask_now(Stage.PROMPT, [f"{number}"], SCOPE, each) is None
     assert known(panel, "one more") == FAILURE
-    assert known(panel, "x" * LARGEST, "y") == FAILURE
+    assert known(panel, "x" * LARGE, "y") == LATE
+    assert known(panel, "x" * LARGEST, "y") == OVER_LENGTH
     plain.release()
     for each in heard:
         await each.one()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from antiphon.evaluators import client as room
-from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.parts import Part
-from antiphon.evaluators.wire import LARGEST
-from antiphon.safety.verdict import FAILURE, Stage
+from antiphon.evaluators.client import LARGE, EvaluatorClient
+from antiphon.evaluators.parts import PIECE, Part
+from antiphon.evaluators.wire import LARGEST, MOST_TEXTS
+from antiphon.safety.verdict import FAILURE, LATE, OVER_LENGTH, Stage
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
 from tests.support.process import until
 
@@ -147,8 +147,33 @@ async def test_thousands_of_texts_asked_for_in_slices(client: EvaluatorClient, p
 
 async def test_a_text_too_long_for_a_frame_is_a_failure_at_once(client: EvaluatorClient, path: Path) -> None:
     async with evaluating(path, {"plain": Part(Plain())}):
-        assert client.ask(Stage.PROMPT, ["x" * LARGEST], PARTS).result() == FAILURE
+        assert client.ask(Stage.PROMPT, ["x" * LARGEST], PARTS).result() == OVER_LENGTH
+        assert client.ask(Stage.PROMPT, ["x"] * (MOST_TEXTS + 1), PARTS).result() == OVER_LENGTH
         assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
+
+
+async def test_a_long_text_without_time_says_that_its_length_is_to_blame(client: EvaluatorClient, path: Path) -> None:
+    """Of many long texts at once some are judged, the others are late; those that are short are neither."""
+    plain = Plain()
+    async with evaluating(path, {"plain": Part(plain, PIECE)}):
+        plain.hold()
+        long = [client.ask(Stage.PROMPT, [f"{number}" + "x" * LARGE], PARTS) for number in range(4)]
+        short = client.ask(Stage.PROMPT, ["short"], PARTS)
+        assert await short == FAILURE
+        assert [await asyncio.wait_for(each, 30) for each in long] == [LATE] * 4
+        plain.release()
+        assert await client.ask(Stage.PROMPT, ["violence" + "x" * LARGE], PARTS) == VIOLENT
+
+
+async def test_a_process_that_ends_is_a_plain_failure_of_long_texts_too(client: EvaluatorClient, path: Path) -> None:
+    plain = Plain()
+    async with evaluating(path, {"plain": Part(plain)}):
+        plain.hold()
+        asked = client.ask(Stage.PROMPT, ["x" * (LARGE + 1)], PARTS)
+        assert await asyncio.to_thread(plain.began.acquire, timeout=5)
+        await client.close()
+        assert await asked == FAILURE
+        plain.release()
 
 
 async def test_nonsense_from_the_other_side_is_a_failure(client: EvaluatorClient, path: Path, said: list[str]) -> None:

@@ -19,6 +19,7 @@ from antiphon.flow.gather import Fold, Gather
 from antiphon.flow.ports import Document, Flow
 from antiphon.flow.stream import Ready, Stream, resolve
 from antiphon.flow.stream_parts import GateKeeper
+from antiphon.http.remote import Remote
 from antiphon.safety.policy import Annotations, Hold, Policy, Results, Side
 from antiphon.safety.verdict import Stage, Verdict
 from tests.chat.machine import chunk, machine, request
@@ -33,6 +34,10 @@ CLEAN: Results = {
 
 class ListeningClient:
     """Takes everything, also what comes after the client has left, as the real one does."""
+
+    remote = Remote("127.0.0.1", "127.0.0.1")
+    method = b"POST"
+    path = b"/v1/chat/completions"
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvloop
 
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 
 T = TypeVar("T")
@@ -41,7 +42,7 @@ def echo(exchange: Exchange) -> None:
     exchange.respond(200, TEXT, b"%b %b %b" % (request.method, request.path, request.body))
 
 
-def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+def render_fault(status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
     path = request.path if request is not None else b"-"
     return TEXT, b"fault %d %b %b" % (status, path, reason.encode())
 
@@ -129,10 +130,13 @@ class Client:
 class Running:
     """A started server. Handlers run on its thread; `on_loop` runs something there and waits for it."""
 
-    def __init__(self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self, handler: Callable[[Exchange], None], limits: Limits, context: ssl.SSLContext | None, **options: Any
+    ) -> None:
         self.errors: list[BaseException] = []
+        self.notes: queue.Queue[str] = queue.Queue()
         self.exchanges: queue.Queue[Exchange] = queue.Queue()
-        self.server = Server(self._handle, limits, render_fault, self.errors.append)
+        self.server = Server(self._handle, limits, render_fault, self.errors.append, note=self.notes.put, **options)
         self.port = 0
         self._handler = handler
         self._context = context
@@ -194,6 +198,9 @@ class Running:
         future = asyncio.run_coroutine_threadsafe(self.server.drain(seconds), self.loop)
         return lambda: future.result(DEADLINE)
 
+    def next_note(self) -> str:
+        return self.notes.get(timeout=DEADLINE)
+
     def next_exchange(self) -> Exchange:
         return self.exchanges.get(timeout=DEADLINE)
 
@@ -220,9 +227,12 @@ class Running:
 
 @contextmanager
 def running(
-    handler: Callable[[Exchange], None] = echo, limits: Limits | None = None, context: ssl.SSLContext | None = None
+    handler: Callable[[Exchange], None] = echo,
+    limits: Limits | None = None,
+    context: ssl.SSLContext | None = None,
+    **options: Any,
 ) -> Iterator[Running]:
-    run = Running(handler, limits or Limits(), context)
+    run = Running(handler, limits or Limits(), context, **options)
     try:
         yield run
     finally:

@@ -132,59 +132,6 @@ async def test_an_idle_connection_that_hears_anything_is_dropped(stray: bytes) -
         await pool.close()
 
 
-@pytest.mark.parametrize("how", ["close", "reset"])
-@on_uvloop
-async def test_a_stale_connection_is_replaced_once(how: str) -> None:
-    """The upstream closes as the second request arrives: it is sent again, whole, and the sink knows nothing of it."""
-    requests: list[bytes] = []
-
-    async def script(peer: Peer) -> None:
-        requests.append(await peer.request())
-        peer.send(OK)
-        if again := await peer.request():
-            requests.append(again)
-        getattr(peer, how)()
-
-    async with upstream(script) as (origin, state):
-        pool, first, second = Pool(origin), Recorder(), Recorder()
-        post(pool, first, b"1")
-        await first.ended()
-        call = post(pool, second, b"22")
-        assert call.reused
-        assert await second.ended() == b"hi"
-        assert second.events == ["head", "data", "end"]
-        assert not call.reused
-        assert state.connections == 2
-        assert [request[-2:] for request in requests] == [b"\n1", b"22", b"22"]
-        await pool.close()
-
-
-@on_uvloop
-async def test_it_is_replaced_once_only_and_never_after_a_byte() -> None:
-    answers = {0: b"", 1: b""}  # what each connection says to the request after its first answer
-
-    async def script(peer: Peer) -> None:
-        await peer.request()
-        if peer.number == 0:
-            peer.send(OK)
-            await peer.request()
-            peer.send(answers[0])
-            await peer.writer.drain()
-        peer.close()
-
-    for said, connections in ((b"", 2), (b"H", 1)):
-        answers[0] = said
-        async with upstream(script) as (origin, state):
-            pool, first, second = Pool(origin), Recorder(), Recorder()
-            post(pool, first)
-            await first.ended()
-            post(pool, second)
-            assert await second.failed() is Failure.RESET
-            assert second.events == ["fail"]
-            assert state.connections == connections
-            await pool.close()
-
-
 @on_uvloop
 async def test_a_fresh_connection_that_dies_is_not_replaced() -> None:
     async def script(peer: Peer) -> None:

@@ -37,7 +37,7 @@ def test_the_handler_sees_the_request() -> None:
         assert (request.method, request.path, request.query, request.body) == (b"POST", b"/p%20q", b"x=1&y=2", b"{}")
         assert request.headers[b"x-two"] == b"a, b"
         assert request.headers[b"empty"] == b""
-        assert exchange.peer.startswith("127.0.0.1:")
+        assert exchange.remote.address == "127.0.0.1"
         assert (exchange.status, exchange.closed, exchange.sent) == (200, True, len(b"POST /p%20q {}"))
         assert 0 < exchange.received <= run.on_loop(run.loop.time)
 
@@ -287,6 +287,14 @@ def test_a_large_body() -> None:
         for _ in range(2):
             client.send(post(body))
             assert client.answer().body == b"POST / " + body
+
+
+def test_a_bad_body_behind_a_declined_upgrade_is_the_clients_fault() -> None:
+    upgrade = (b"Connection: upgrade", b"Upgrade: h2c", b"Transfer-Encoding: chunked")
+    with running(echo) as run, run.client() as client:
+        client.send(get(b"/", *upgrade, method=b"POST") + b"2\r\nhi\r\n0\r\nContent-Length: 3\r\n\r\n")
+        assert client.answer().status == 400
+        assert not run.errors
 
 
 def test_upgrade_is_declined_and_its_body_read() -> None:

@@ -26,6 +26,18 @@ def test_a_running_answer_finishes_and_closes() -> None:
         assert run.server.connections == 0
 
 
+def test_a_client_that_stays_open_after_its_answer_does_not_hold_the_drain() -> None:
+    with running(later) as run, run.client() as client:
+        client.send(get())
+        exchange = run.next_exchange()
+        done = run.draining(100 * DEADLINE)
+        run.wait_for(lambda: run.server.draining)
+        run.echo(exchange)
+        assert client.answer().status == 200
+        done()  # long before the drain's own time is over
+        assert run.server.connections == 0
+
+
 def test_a_stream_that_had_started_finishes() -> None:
     with running(later) as run, run.client() as client:
         client.send(get())
@@ -39,6 +51,27 @@ def test_a_stream_that_had_started_finishes() -> None:
         assert (answer.body, answer.complete) == (b"ab", True)
         assert client.ended()
         client.close()
+        done()
+
+
+def end(exchange: Exchange) -> None:
+    exchange.write(b"b")
+    exchange.finish()
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_client_that_keeps_its_connection_open_does_not_hold_the_drain(streams: bool) -> None:
+    """Its pool sees that the server has closed when it uses the connection next."""
+    with running(later) as run, run.client() as client:
+        client.send(get())
+        exchange = run.next_exchange()
+        if streams:
+            run.begin(exchange, b"a")
+        done = run.draining(10 * DEADLINE)
+        run.wait_for(lambda: run.server.draining)
+        run.on_loop(lambda: end(exchange) if streams else echo(exchange))
+        assert client.answer().complete
+        assert client.ended()
         done()
 
 
@@ -111,6 +144,14 @@ def test_a_connection_that_never_asks_does_not_hold_the_drain() -> None:
         assert client.ended()
 
 
+def test_a_connection_that_does_not_come_to_http_does_not_hold_the_drain() -> None:
+    with running(proxy_protocol=True) as run, run.client():
+        with run.client() as other:  # accepted after the first one
+            other.send(b"PROXY UNKNOWN\r\n" + get())
+            assert other.answer().status == 200
+        run.draining(10 * DEADLINE)()
+
+
 def test_a_request_that_is_being_sent_is_still_answered() -> None:
     with running() as run, run.client() as client:
         client.send(get(b"/", b"Content-Length: 4", method=b"POST") + b"bo")
@@ -150,5 +191,5 @@ def test_unix_sockets(tmp_path_factory: pytest.TempPathFactory) -> None:
         client = Client(sock)
         client.send(get())
         assert client.answer().body == b"GET / "
-        assert run.next_exchange().peer == "unix"
+        assert run.next_exchange().remote.address == "unix"
         client.close()

@@ -82,11 +82,43 @@ def test_what_the_streams_mean() -> None:
     }
 
 
+RTSP = b"GET /a RTSP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize("before", [get(b"/a"), post(b"{}", path=b"/a"), b"\r\n", STREAMS["chunked"], b""])
+def test_only_http_is_read_however_it_is_cut(before: bytes) -> None:
+    data = before + RTSP
+    for at in range(1, len(data)):
+        assert read([data[:at], data[at:]])[1] == 400
+    assert read([data])[1] == 400
+    assert read([data[at : at + 1] for at in range(len(data))])[1] == 400
+    assert read([data.replace(b"RTSP", b"HTTP")])[1] == 0
+
+
 def test_a_host_is_checked_on_every_request() -> None:
     bare = b"GET / HTTP/1.1\r\n\r\n"
     assert read([get() + bare])[1] == 400
     assert read([b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + bare])[1] == 400
     assert read([get() + b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n"])[1] == 400
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ((b"Transfer-Encoding: chunked",), b"zz\r\n", 400),
+        ((b"Transfer-Encoding: chunked", b"Content-Encoding: gzip"), chunked(b"no gzip"), 400),
+        ((b"Content-Encoding: gzip", b"Content-Length: 7"), b"no gzip", 400),
+        ((b"Content-Encoding: gzip", b"Content-Length: %d" % (len(packed) - 3)), packed[:-3], 400),
+        ((b"Transfer-Encoding: chunked",), chunked(b"x" * 10_001), 413),
+    ],
+)
+def test_a_faulty_body_is_refused_alike_with_and_without_an_upgrade(
+    headers: tuple[bytes, ...], body: bytes, status: int
+) -> None:
+    for upgrade in ((), (b"Connection: upgrade", b"Upgrade: h2c")):
+        data = get(b"/", *upgrade, *headers, method=b"POST") + body
+        assert read([data])[1] == status
+        assert read([data[:-1], data[-1:]])[1] == status
 
 
 def test_memory_views_are_read_as_bytes_are() -> None:
@@ -132,3 +164,9 @@ def test_any_bodies_in_any_pieces(bodies: list[bytes], data: st.DataObject) -> N
     pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     requests, status = read([piece for piece in pieces if piece])
     assert (status, [one.body for one in requests]) == (0, bodies)
+
+
+def test_another_protocol_between_two_requests_is_refused() -> None:
+    http = RTSP.replace(b"RTSP", b"HTTP")
+    assert read([http + RTSP + http])[1] == 400
+    assert read([http + http + http])[1] == 0

@@ -9,9 +9,12 @@ from antiphon.safety.moderation import ALL, moderation_part, moderation_result
 from antiphon.safety.policy import Grade, Mode, Side
 from antiphon.safety.verdict import (
     CALM,
+    CATEGORIES,
     FAILED,
     FAILURE,
+    LATE,
     NOTHING,
+    OVER_LENGTH,
     SAFE,
     UNSUPPORTED_LANGUAGE,
     Citation,
@@ -68,9 +71,27 @@ def test_a_side_that_is_tightened_blocks_at_medium_at_least() -> None:
 def test_a_failure_blocks_only_where_the_side_is_closed() -> None:
     assert not Side(Stage.ANSWER).decide(FAILURE).blocked
     closed = Side(Stage.ANSWER, closed=True).decide(FAILURE)
-    assert (closed.blocked, closed.unjudged) == (True, True)
+    assert (closed.blocked, closed.unjudged) == (True, FAILED)
     found = Side(Stage.ANSWER, closed=True).decide(HATE | FAILURE)
-    assert (found.blocked, found.unjudged) == (True, False)
+    assert (found.blocked, found.unjudged) == (True, None)
+
+
+@pytest.mark.parametrize("failure", [OVER_LENGTH, LATE])
+def test_length_is_no_way_around_a_side_that_blocks(failure: Verdict) -> None:
+    annotates = (Grade(mode=Mode.ANNOTATE),) * len(CATEGORIES)
+    assert Side(Stage.PROMPT).decide(failure).unjudged == failure.error
+    assert not Side(Stage.PROMPT, annotates).decide(failure).blocked
+    assert Side(Stage.PROMPT, annotates, closed=True).decide(failure).blocked
+    assert Side(Stage.PROMPT, annotates, refuses_long=True).decide(failure).blocked
+    assert not Side(Stage.PROMPT, refuses_long=False).decide(failure).blocked
+    assert Side(Stage.PROMPT, refuses_long=False).decide(failure | HATE).blocked
+    told = Side(Stage.PROMPT, refuses_long=False).decide(failure).results["error"]
+    assert told["code"] == FAILED
+
+
+def test_a_failure_by_length_is_not_lost_in_others() -> None:
+    assert (FAILURE | LATE).error == (LATE | FAILURE).error == LATE.error
+    assert (LATE | OVER_LENGTH | CALM).error == OVER_LENGTH.error
 
 
 def test_a_lists_mode() -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 
+import pytest
+
+from antiphon.lines import Lines as LogLines
 from antiphon.supply.progress import Bar, Lines, show_on
 
 WHOLE = 100_000_000
@@ -89,3 +93,52 @@ def test_the_bar_is_for_terminals() -> None:
         os.close(leader)
         os.close(follower)
     assert isinstance(show_on(io.StringIO(), {"TERM": "xterm"}), Lines)
+
+
+def shown(written: bytes) -> list[str]:
+    """The lines that stand on a wide terminal after these bytes."""
+    lines, column = [""], 0
+    for piece in re.split(r"(\r|\n|\x1b\[K)", written.decode()):
+        if piece == "\r":
+            column = 0
+        elif piece == "\n":
+            lines.append("")
+        elif piece == "\x1b[K":
+            lines[-1] = lines[-1][:column]
+        else:
+            lines[-1] = lines[-1][:column].ljust(column) + piece + lines[-1][column + len(piece) :]
+            column += len(piece)
+    return lines
+
+
+def test_log_lines_of_other_processes_and_a_bar_do_not_mix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    clock, (leader, follower) = Clock(), pty.openpty()
+    try:
+        with open(follower, "w", closefd=False) as terminal:
+            bar = Bar(terminal, clock)
+            for percent in (25, 50, 75, 100):
+                clock.now += 1.0
+                bar.moved(percent * WHOLE // 100, WHOLE)
+                if percent < 100:
+                    assert LogLines(follower).write([b'{"status":%d}' % percent, b"x" * 200]) == 0
+            bar.close()
+        written = b""
+        while not written.endswith(b"25.0 MB/s\r\n"):
+            written += os.read(leader, 65_536)
+    finally:
+        os.close(leader)
+        os.close(follower)
+    logged = [line for percent in (25, 50, 75) for line in (f'{{"status":{percent}}}', "x" * 200)]
+    assert shown(written) == [*logged, "  [########################] 100 %, 100.0 of 100.0 MB, 25.0 MB/s", ""]
+
+
+def test_a_log_on_a_plain_terminal_has_no_control_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    leader, follower = pty.openpty()
+    try:
+        LogLines(follower).write([b"line"])
+        assert os.read(leader, 100) == b"line\r\n"
+    finally:
+        os.close(leader)
+        os.close(follower)

@@ -19,7 +19,7 @@ from pathlib import Path
 from antiphon import supervisor
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
-from antiphon.engine.pulse import beat
+from antiphon.heartbeat import beat
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Received, Script, ScriptedUpstream, json_answer, sse, wait
@@ -82,7 +82,8 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
             signal.signal(END, signal.SIG_IGN)
             os.write(2, b"stubborn now\n")
         elif word == "hang":
-            signal.pause()
+            while True:  # also when a signal wakes it
+                signal.pause()
 
     upstream = ScriptedUpstream(answer)
     await upstream.start(unix=options.socket)

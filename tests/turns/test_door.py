@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.upstreams.scripted import json_answer
+from antiphon.upstreams.scripted import error, json_answer, sse
 from tests.support.raw import call, connect, request
-from tests.support.shapes import completion
+from tests.support.shapes import completion, hello
 from tests.turns.conftest import Start
 
 KEYS = """
@@ -81,6 +81,48 @@ async def test_refusals_are_logged_with_their_code(start: Start, tmp_path: Path)
     assert "wrong" not in log.read_text()
 
 
+RECEIPT_KEYS = (
+    KEYS
+    + """
+[[key]]
+name = "friend"
+secret = "env:K3"
+receipts = true
+[[key]]
+name = "stranger"
+secret = "env:K4"
+receipts = false
+"""
+)
+RECEIPT_ENVIRON = {**ENVIRON, "K3": "sk-friend-0123456789", "K4": "sk-stranger-0123456789"}
+
+
+@pytest.mark.parametrize(
+    ("server", "key", "given"),
+    [
+        ("", None, True),
+        ("", "sk-plain-0123456789", True),
+        ("", "sk-stranger-0123456789", False),
+        ("receipts = false", None, False),
+        ("receipts = false", "sk-plain-0123456789", False),
+        ("receipts = false", "sk-unknown-0123456789", False),
+        ("receipts = false", "sk-friend-0123456789", True),
+    ],
+)
+async def test_receipts_by_server_and_key(start: Start, server: str, key: str | None, given: bool) -> None:
+    """On answers, on streams, on errors of a turn and on refusals before one."""
+    running, _ = await start(
+        json_answer(completion()), sse(*hello()), error(500), server=server, more=RECEIPT_KEYS, environ=RECEIPT_ENVIRON
+    )
+    headers = {"x-antiphon-receipt": "1"} | ({} if key is None else {"authorization": f"Bearer {key}"})
+    assert ("antiphon" in (await running.post(headers=headers)).json) == given
+    streamed = await running.post(headers=headers, stream=True)
+    assert any("antiphon" in chunk for chunk in streamed.chunks) == given
+    failed = await running.post(headers=headers)
+    assert (failed.status, "antiphon" in failed.json) == (502, given)
+    assert ("antiphon" in (await running.get("/nowhere", headers)).json) == given
+
+
 async def test_the_keys_strictness_holds(start: Start) -> None:
     running, upstream = await start(json_answer(completion()), more=KEYS, environ=ENVIRON)
     answer = await running.post(headers={"authorization": "Bearer sk-tells-0123456789"}, x_new=1)
@@ -119,7 +161,7 @@ async def test_json_errors_on_every_path_and_method(
     assert answer.headers["x-request-id"].startswith("req_")
 
 
-BODIES = [b"", b"{", b"[]", b"null", b'"x"', b"\xff", b'{"model": "\\ud800"}', b'{"a": NaN}', b"[" * 100_000, b"{}" * 2]
+BODIES = [b"", b"{", b"[]", b"null", b'"x"', b"\xff", b'{"model": "\\ud800"}', b'{"a": NaN}', b"{}" * 2]
 
 
 @pytest.mark.parametrize("body", BODIES)

@@ -83,6 +83,17 @@ async def test_no_client_header_travels_but_those_allowed(start: Start) -> None:
     assert "sk-client-secret" not in str(seen)
 
 
+@pytest.mark.parametrize("named", ["x-team", "keep-alive, X-Team", "close,x-team", "X-TEAM ,traceparent"])
+async def test_a_header_that_connection_names_ends_here(start: Start, named: str) -> None:
+    running, upstream = await start(json_answer(completion()), upstream='forward_headers = ["x-team", "x-other"]')
+    headers = {"connection": named, "x-team": "blue", "x-other": "yes", "traceparent": "00-abc-def-01"}
+    assert (await running.post(headers=headers)).status == 200
+    seen = upstream.requests[0].headers
+    assert seen["x-other"] == "yes"
+    assert "x-team" not in seen
+    assert ("traceparent" in seen) == ("traceparent" not in named)
+
+
 async def test_missing_usage_is_counted_and_marked(start: Start) -> None:
     running, _ = await start(json_answer(completion("one two three", model="gpt-4o", usage=None)))
     answer = await running.post(headers={"x-antiphon-receipt": "1"})

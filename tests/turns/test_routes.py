@@ -112,3 +112,22 @@ async def test_a_target_that_strict_rules_out_is_passed_over(tmp_path: Path) -> 
         assert (await running.post(headers=strict, logit_bias={"1": 1})).status == 502
     assert not first.requests
     await first.stop()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_pattern_leads_to_its_upstream_with_the_clients_own_name(tmp_path: Path, stream: bool) -> None:
+    first, second = (always(sse(*hello()) if stream else json_answer(completion())) for _ in range(2))
+    urls = [await first.start(), await second.start()]
+    text = settings(urls, '{ upstream = "u0" }').replace('model = "m"', 'model = "gpt-*"')
+    text += '[[route]]\nmodel = "gpt-4o*"\ntargets = [{ upstream = "u1" }]\n'
+    async with gateway(tmp_path, text) as running:
+        for model in ("gpt-3.5", "gpt-4o", "gpt-4o-mini"):
+            assert (await running.post(model=model, stream=stream)).status == 200
+        refused = await running.post(model="claude", stream=stream)
+        assert (refused.status, refused.json["error"]["code"]) == (404, "model_not_found")
+        receipt = (await running.post(model="gpt-5", headers={"x-antiphon-receipt": "1"})).json["antiphon"]
+        assert receipt["route"] == "gpt-*"
+    assert [sent.document["model"] for sent in first.requests] == ["gpt-3.5", "gpt-5"]
+    assert [sent.document["model"] for sent in second.requests] == ["gpt-4o", "gpt-4o-mini"]
+    await first.stop()
+    await second.stop()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.safety.verdict import FAILURE, SAFE, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
+from antiphon.safety.verdict import FAILURE, LATE, SAFE, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
 from antiphon.upstreams.scripted import cut, hang, json_answer, sse
 from tests.support.judge import WordJudge
 from tests.support.raw import call, connect, request
@@ -417,6 +417,67 @@ async def test_closed_for_an_answer(start: Start, stream: bool) -> None:
     assert choice["content_filter_results"]["error"]["code"] == "content_filter_error"
 
 
+class Late(WordJudge):
+    def judge(self, text: str) -> Verdict:
+        return LATE
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "code"),
+    [
+        ('mode = "filter"', 503, "content_filter_error"),
+        ('too_long = "refuse"', 503, "content_filter_error"),
+        ("", 200, None),
+        ('mode = "filter"\ntoo_long = "unjudged"', 200, None),
+    ],
+)
+async def test_a_long_prompt_without_time_is_not_called_safe(
+    start: Start, policy: str, status: int, code: str | None
+) -> None:
+    running, upstream = await start(json_answer(completion()), judge=Late(), more=f"[safety]\n{policy}")
+    answer = await running.post()
+    assert answer.status == status
+    if code is not None:
+        assert answer.json["error"]["code"] == code
+        assert answer.headers["retry-after"] == "1"
+        assert not upstream.requests
+    else:
+        results = answer.json["prompt_filter_results"][0]["content_filter_results"]
+        assert results["error"]["code"] == "content_filter_error"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("policy", "status"),
+    [
+        ('mode = "filter"', 400),
+        ('too_long = "refuse"', 400),
+        ("", 200),
+        ('mode = "filter"\ntoo_long = "unjudged"', 200),
+    ],
+)
+async def test_a_prompt_over_max_text(start: Start, policy: str, status: int, stream: bool) -> None:
+    judge = WordJudge()
+    script = said("Hello") if stream else json_answer(completion())
+    running, upstream = await start(script, script, judge=judge, more=f"[safety]\nmax_text = 20\n{policy}")
+    long = [{"role": "user", "content": "x" * 11}, {"role": "user", "content": "y" * 11}]
+    answer = await running.post(messages=long, stream=stream)
+    assert answer.status == status
+    assert not any(stage is Stage.PROMPT for stage, _ in judge.asked)
+    if status == 400:
+        error = answer.json["error"]
+        assert (error["code"], error["param"], error["type"]) == (
+            "prompt_too_long",
+            "prompt",
+            "invalid_request_error",
+        )
+        assert not upstream.requests
+    else:
+        first = answer.chunks[0] if stream else answer.json
+        assert first["prompt_filter_results"][0]["content_filter_results"]["error"]["code"] == "content_filter_error"
+    assert (await running.post(stream=stream)).status == 200
+
+
 class Foreign(WordJudge):
     def judge(self, text: str) -> Verdict:
         return Verdict(severities=SAFE, error=UNSUPPORTED_LANGUAGE)
@@ -491,7 +552,7 @@ async def test_jailbreaks(start: Start, word: str, detected: bool | None, blocke
         assert results.get("jailbreak", {}).get("detected") == detected
 
 
-async def test_the_route_over_the_key_over_the_server(start: Start) -> None:
+async def test_of_server_key_and_route_the_strictest_counts(start: Start) -> None:
     more = """
 safety = { preset = "minimal" }
 [[key]]
@@ -501,6 +562,10 @@ safety = { preset = "strict" }
 [[route]]
 model = "other"
 targets = [{ upstream = "up" }]
+[[route]]
+model = "free"
+targets = [{ upstream = "up" }]
+safety = { mode = "annotate", override = true }
 [safety]
 preset = "annotate_only"
 """
@@ -512,7 +577,8 @@ preset = "annotate_only"
     )
     key = {"authorization": "Bearer sk-tight"}
     assert (await running.post(model="m", messages=ASK)).status == 200  # minimal
-    assert (await running.post(model="m", messages=ASK, headers=key)).status == 200  # the route's, too
+    assert (await running.post(model="m", messages=ASK, headers=key)).status == 400  # the key's is stricter
+    assert (await running.post(model="free", messages=ASK, headers=key)).status == 200  # the route has the last word
     assert (await running.post(model="other", messages=ASK)).status == 200  # the server's: annotates only
     assert (await running.post(model="other", messages=ASK, headers=key)).status == 400
 

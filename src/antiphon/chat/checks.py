@@ -8,13 +8,19 @@ Wordings: spec §2 (measured on OpenAI, August 2026) and OpenAI's answers quoted
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 Check = Callable[[Any, bool], None]
 
 ECHO_LIMIT: Final = 200  # characters of the client's own value that an error message repeats
 DIGITS_LIMIT: Final = 4096  # bits; Python refuses to print integers much longer than this
+
+MOST_UNKNOWN: Final = 10_000  # names of one object that we do not know; each takes 1 us to be compared with those we do
+NAME_LOOK: Final = 256  # characters of such a name that are looked at
+TOO_MANY_UNKNOWN: Final = (
+    f"An object of your request has too many unknown parameters. At most {MOST_UNKNOWN} are allowed."
+)
 
 TYPE_WORDS: Final[Mapping[type, str]] = {
     type(None): "null",
@@ -235,12 +241,15 @@ def either(scalar: Check, items: Check, expected: str) -> Check:
     return check
 
 
-def record(fields: Mapping[str, Check], *required: str, shape_travels: bool = False) -> Check:
-    """An object. A null is an omitted field unless the field is required; unknown keys are refused by `strict` only.
+def record(fields: Mapping[str, Check], *required: str, shape_travels: bool = False, also: Iterable[str] = ()) -> Check:
+    """An object. A null is an omitted field unless the field is required; unknown keys are refused by `strict` only,
+    unless they look like a known one.
 
     `shape_travels`: vendors shape this object differently, so only `strict` insists on the required fields.
+    `also`: names that vendors know here, and the gateway too.
     """
     rows = tuple(fields.items())
+    names = Names((*fields, *also))
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not dict:
@@ -251,6 +260,8 @@ def record(fields: Mapping[str, Check], *required: str, shape_travels: bool = Fa
                 raise missing("." + name)
         if strict:
             refuse_unknown(value, fields, ".")
+        elif not value.keys() <= names.exact:
+            names.refuse_look_alikes(value, ".")
         name = ""
         try:
             for name, field in rows:
@@ -270,12 +281,45 @@ def refuse_unknown(value: Mapping[str, Any], fields: Mapping[str, Check], dot: s
             raise unknown(dot + name)
 
 
+class Names:
+    """The known names of an object. Some readers take `Content` for `content` (Go, cJSON): what they would read was not
+    judged, so a name that looks like a known one is refused."""
+
+    __slots__ = ("_looks", "exact")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.exact = frozenset(names)
+        self._looks = {_look(name): name for name in self.exact}
+
+    def refuse_look_alikes(self, value: Mapping[str, Any], dot: str = "") -> None:
+        unknown = value.keys() - self.exact
+        if len(unknown) > MOST_UNKNOWN:
+            raise Fault(TOO_MANY_UNKNOWN, None, "json_too_many_values")
+        if not unknown or _is_plain("".join([name[:NAME_LOOK] for name in unknown])):
+            return
+        for name in value:
+            if name in unknown and (known := self._looks.get(_look(name))) is not None:
+                raise Fault("Unknown parameter: ", f". Did you mean '{known}'?", "unknown_parameter", echo(dot + name))
+
+
+def _is_plain(names: str) -> bool:
+    """A careless reader takes each of these names for itself."""
+    return names.isascii() and names.islower() and names.isprintable() and " " not in names
+
+
+def _look(name: str) -> str:
+    """What a careless reader takes a name for: upper case and the letters that fold to ASCII ones (`ſ`, the Kelvin
+    sign, the dotless `ı`) are lower case, it ends at a NUL, and spaces around it are nothing."""
+    return name[:NAME_LOOK].partition("\0")[0].strip().upper().casefold()
+
+
 def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:
     """An object whose `type` says its form. A type that is a vendor's own travels as it is, unless strict.
 
     `travels` is False where the gateway itself must read the object.
     """
     supported = tuple(variants)
+    names = Names(("type", *variants))  # those of a vendor's own form; a variant knows its own
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not dict:
@@ -288,6 +332,8 @@ def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:
             fault = wrong_value(kind, supported)
             fault.under(".type")
             raise fault
+        else:
+            names.refuse_look_alikes(value, ".")
 
     return check
 

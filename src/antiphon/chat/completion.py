@@ -13,7 +13,7 @@ from typing import Final
 
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.delta import MAX_CHOICES, State, read_choice
-from antiphon.chat.event import Lenient, scrub, truncated
+from antiphon.chat.event import Lenient, scrub, too_deep, truncated
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
 from antiphon.chat.finish import CUT, STOP, read_finish
 from antiphon.chat.fragment import read_entries
@@ -57,7 +57,7 @@ def conform(document: Document, request: ChatRequest, stamp: Stamp, *, think: bo
             )  # names are whole: no need to know the tools'
             _conform_choice(choice, request, calls, conformed, think)
     except RecursionError:  # arguments nested just below what the decoder takes
-        raise malformed() from None
+        raise too_deep() from None
     return conformed
 
 
@@ -204,10 +204,19 @@ def _message(choice: Document) -> Document:
         raise read_failure(choice)
     message = choice.get("message")
     if message is None:
-        message = choice["message"] = {}
+        message = choice["message"] = _message_elsewhere(choice)
     if not isinstance(message, dict):
         raise malformed()
     return message
+
+
+def _message_elsewhere(choice: Document) -> Document:
+    """What stands in the place of a message: a delta as in streams, or a text as in completions."""
+    if isinstance(choice.get("delta"), dict):
+        return dict(choice.pop("delta"))
+    if isinstance(choice.get("text"), str):
+        return {"content": choice.pop("text")}
+    return {}
 
 
 def _finish(choice: Document, message: Document) -> str:

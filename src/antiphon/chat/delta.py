@@ -160,7 +160,7 @@ def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
         raise read_failure({"error": error})
     delta = _read_change(choice, state)
     word, inner = choice.pop("finish_reason", None), delta.pop("finish_reason", None)
-    reason, native = read_finish(word or inner)
+    reason, native = read_finish(word or (inner if isinstance(inner, str) else None))
     if native is not None and choice.get(NATIVE) is None:
         choice[NATIVE] = native
     read = Read(choice, delta, reason, _read_logprobs(choice.pop("logprobs", None)))

@@ -43,10 +43,12 @@ def decode(payload: bytes, *, last: bool = False) -> Document:
     malformed."""
     try:
         value = _decode(payload)
-    except (ValueError, RecursionError):
+    except ValueError:
         value = _decode_again(payload, last)
+    except RecursionError:
+        raise too_deep() from None
     if len(payload) > 2 * MAX_DEPTH and payload.count(b"[") + payload.count(b"{") > MAX_DEPTH and _is_deep(value):
-        raise malformed()
+        raise too_deep()
     document: Document = value if isinstance(value, dict) else _unwrap(value)
     if isinstance(payload, Named):
         if payload.name == b"error":
@@ -66,16 +68,20 @@ def _decode_again(payload: bytes, last: bool) -> object:
         payload = payload[len(codecs.BOM_UTF8) :]
         try:
             return _decode(payload)
-        except (ValueError, RecursionError):
+        except ValueError:
             pass
+        except RecursionError:
+            raise too_deep() from None
     return _decode_leniently(payload, last)
 
 
 def _decode_leniently(payload: bytes, last: bool) -> object:
     try:
         document = json.loads(payload.decode("utf-8", "surrogateescape"), parse_constant=_refuse, strict=False)
-    except (ValueError, RecursionError):
+    except ValueError:
         raise truncated() if last else malformed() from None
+    except RecursionError:
+        raise too_deep() from None
     return Lenient(document) if isinstance(document, dict) else document
 
 
@@ -102,6 +108,10 @@ def _is_deep(value: object) -> bool:
         if not level:
             return False
     return True
+
+
+def too_deep() -> UpstreamError:
+    return UpstreamError("The upstream's answer is nested too deeply.", code="upstream_malformed")
 
 
 def truncated() -> UpstreamError:

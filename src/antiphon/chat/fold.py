@@ -1,18 +1,24 @@
 """A whole answer from a stream's canonical chunks: for an upstream that streams though it was asked for a whole one.
 
-What `stream` has made regular is put together: text and arguments are joined, of any other key the last value counts.
+What `stream` has made regular is put together: text and arguments are joined, of any other key the last value counts,
+but no null takes anything away. Vendors' own keys may hold anything.
 The result is a document like an upstream's own; `completion.conform` does the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from antiphon.chat.stamp import Document
 
 _JOINED: Final = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
+_BESIDE: Final = "message beside"  # a key that no chunk has
+_IN_PIECES: Final = frozenset({"audio", "content_parts"})
 _CALLED: Final = {"function": "arguments", "custom": "input"}
+
+
+T = TypeVar("T")
 
 
 def fold(chunks: Iterable[Document], usage: Document | None) -> Document:
@@ -26,16 +32,21 @@ def fold(chunks: Iterable[Document], usage: Document | None) -> Document:
     answer["object"] = "chat.completion"
     answer["choices"] = [choices[index] for index in sorted(choices)]
     for choice in answer["choices"]:
-        _settle(choice["message"])
+        _settle(choice["message"], choice.pop(_BESIDE, None))
     if usage is not None:
         answer["usage"] = usage
     return answer
 
 
-def _settle(message: Document) -> None:
+def _settle(message: Document, beside: object) -> None:
+    """`beside`: a whole message that the upstream sent beside its deltas. It fills in what they did not say."""
+    for key, value in beside.items() if isinstance(beside, dict) else ():
+        if value is not None and not message.get(key):
+            message[key] = value
     if not message["content"] and "audio" in message:
         message["content"] = None  # it spoke, it did not write
-    for part in message.get("content_parts") or ():
+    parts = message.get("content_parts")
+    for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict):
             part.pop("index", None)  # only lists that come in pieces need it
 
@@ -50,25 +61,41 @@ def _fold_choice(whole: Document, choice: Document) -> None:
             _fold_delta(whole["message"], value)
         elif key == "logprobs":
             whole["logprobs"] = _more_tokens(whole["logprobs"], value)
+        elif key == "message":
+            whole[_BESIDE] = value
         elif key != "finish_reason" or value is not None:
             whole[key] = value
 
 
 def _fold_delta(message: Document, delta: Document) -> None:
     for key, value in delta.items():
-        if key in _JOINED and isinstance(value, str):
-            message[key] = (message.get(key) or "") + value
+        if key in _JOINED:
+            message[key] = _joined(message.get(key), value)
         elif key == "tool_calls":
             for fragment in value:
                 _fold_call(message.setdefault("tool_calls", []), fragment)
         elif key == "function_call":
             _fold_called(message.setdefault("function_call", {}), value, "arguments")
         elif key == "content_parts" and isinstance(value, list):
-            _fold_parts(message.setdefault("content_parts", []), value)
+            _fold_parts(_kept(message, key, []), value)
         elif key == "audio" and isinstance(value, dict):
-            _fold_audio(message.setdefault("audio", {}), value)
-        else:
+            _fold_audio(_kept(message, key, {}), value)
+        elif key not in message or (value is not None and key not in _IN_PIECES):
             message[key] = value
+
+
+def _kept(message: Document, key: str, empty: T) -> T:
+    """What was put together so far. Anything of another type gives way."""
+    if not isinstance(message.get(key), type(empty)):
+        message[key] = empty
+    kept: T = message[key]
+    return kept
+
+
+def _joined(before: Any, more: Any) -> Any:
+    if isinstance(before, str) and isinstance(more, str):
+        return before + more
+    return before if more is None else more
 
 
 def _fold_call(calls: list[Any], fragment: Document) -> None:
@@ -86,8 +113,7 @@ def _fold_call(calls: list[Any], fragment: Document) -> None:
 
 def _fold_called(called: Document, fragment: Document, said: str) -> None:
     for key, value in fragment.items():
-        joined = key in ("name", said) and isinstance(value, str)
-        called[key] = called.get(key, "") + value if joined else value
+        called[key] = _joined(called.get(key), value) if key in ("name", said) else value
 
 
 def _fold_parts(parts: list[Any], more: list[Any]) -> None:
@@ -109,8 +135,10 @@ def _is_numbered(part: Any) -> bool:
 
 def _fold_audio(audio: Document, fragment: Document) -> None:
     for key, value in fragment.items():
-        joined = key in ("transcript", "data") and isinstance(value, str)
-        audio[key] = audio.get(key, "") + value if joined else value
+        if key in ("transcript", "data"):
+            audio[key] = _joined(audio.get(key), value)
+        elif value is not None or key not in audio:
+            audio[key] = value
 
 
 def _more_tokens(before: Document | None, more: Document | None) -> Document | None:

@@ -25,6 +25,7 @@ from antiphon.chat.checks import (
     wrong_type,
     wrong_value,
 )
+from antiphon.chat.spoken import TEXTS, THOUGHTS
 from antiphon.chat.stamp import Document
 
 # OpenAI's own order in the "Supported values" sentence.
@@ -110,10 +111,13 @@ CALL: Final = tagged(
 
 # Messages
 
+# What is read in a message of any role.
+OTHERS: Final = ("audio", "function_call", "name", "tool_call_id", "tool_calls", *TEXTS, *THOUGHTS)
+
 MESSAGES: Final[Mapping[str, Check]] = {
-    "system": record({"content": TEXT_CONTENT, "name": string, "role": string}),
-    "developer": record({"content": TEXT_CONTENT, "name": string, "role": string}),
-    "user": record({"content": USER_CONTENT, "name": string, "role": string}),
+    "system": record({"content": TEXT_CONTENT, "name": string, "role": string}, also=OTHERS),
+    "developer": record({"content": TEXT_CONTENT, "name": string, "role": string}, also=OTHERS),
+    "user": record({"content": USER_CONTENT, "name": string, "role": string}, also=OTHERS),
     "assistant": record(
         {
             "annotations": array(mapping, "an array of objects"),  # clients send our own answers back as they came
@@ -124,13 +128,15 @@ MESSAGES: Final[Mapping[str, Check]] = {
             "refusal": string,
             "role": string,
             "tool_calls": array(CALL, "an array of objects"),
-        }
+        },
+        also=OTHERS,
     ),
     "tool": record(
         {"content": TEXT_CONTENT, "name": string, "role": string, "tool_call_id": string},
         "tool_call_id",
+        also=OTHERS,
     ),
-    "function": record({"content": TEXT_CONTENT, "name": string, "role": string}, "name"),
+    "function": record({"content": TEXT_CONTENT, "name": string, "role": string}, "name", also=OTHERS),
 }
 
 

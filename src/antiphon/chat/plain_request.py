@@ -21,6 +21,7 @@ from antiphon.chat.plain_fields import (
     AnyMessage,
     AssistantMessage,
     Fields,
+    FilePart,
     FunctionTool,
     NamedChoice,
     ObjectFormat,
@@ -175,24 +176,35 @@ def _is_format(wanted: TextFormat | ObjectFormat | SchemaFormat, messages: list[
 
 def judged_texts(asked: PlainRequest) -> tuple[list[str], list[str]]:
     """(the words of each message, as `spoken.message_words` reads them; its role)"""
+    fields = asked.fields
+    roles = [message.role for message in asked.messages]
+    if isinstance(fields, SimpleFields):
+        return [message.content for message in fields.messages], roles
     texts: list[str] = []
-    for message in asked.messages:
+    for message in fields.messages:
         content: Any = message.content
         if type(content) is not str:
             content = "\n".join(_part_words(content)) if content else ""
-        if type(message) is AssistantMessage and (message.tool_calls or message.refusal):
+        if message.name or (type(message) is AssistantMessage and (message.tool_calls or message.refusal)):
             said = _other_words(message)
             content = "\n".join([content, *said] if content else said)
         texts.append(content)
-    return texts, [message.role for message in asked.messages]
+    return texts, roles
 
 
-def _other_words(message: AssistantMessage) -> list[str]:
-    said = [message.refusal] if message.refusal else []
-    said += [call.function.arguments for call in message.tool_calls or () if call.function.arguments]
-    return said
+def _other_words(message: AnyMessage) -> list[str]:
+    said: list[str] = []
+    if type(message) is AssistantMessage:
+        said += [message.refusal] if message.refusal else []
+        said += [call.function.arguments for call in message.tool_calls or () if call.function.arguments]
+    return [*said, message.name] if message.name else said
 
 
 def _part_words(content: list[Any]) -> list[str]:
-    said = [part.refusal if type(part) is RefusalPart else getattr(part, "text", "") for part in content]
-    return [words for words in said if words]
+    return [words for words in map(_words_of_part, content) if words]
+
+
+def _words_of_part(part: Any) -> str | UnsetType | None:
+    if type(part) is RefusalPart:
+        return part.refusal
+    return part.file.filename if type(part) is FilePart else getattr(part, "text", "")

@@ -15,6 +15,7 @@ import msgspec
 from antiphon.chat.checks import (
     Check,
     Fault,
+    Names,
     boolean,
     each,
     empty,
@@ -54,10 +55,12 @@ class PromptRequest(msgspec.Struct, frozen=True):
 
 
 def asked_texts(document: Document) -> list[str] | None:
-    """The prompts of a completion. None: they are tokens, which nobody can read here."""
+    """The prompts of a completion and what is to follow. None: they are tokens, which nobody can read here."""
     prompt = document.get("prompt")
     texts = prompt if isinstance(prompt, list) else [prompt or ""]
-    return [text for text in texts if text.strip()] if type(texts[0]) is str else None
+    if type(texts[0]) is not str:
+        return None
+    return [text for text in (*texts, document.get("suffix") or "") if text.strip()]
 
 
 # Texts, or the tokens they are made of
@@ -169,6 +172,9 @@ check_part: Final = tagged({"text": record({"text": string, "type": string}, "te
 MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "model": string}
 
 
+NAMES: Final = Names({*COMPLETION_FIELDS, *EMBEDDING_FIELDS, *MODERATION_FIELDS})
+
+
 def parse_completion(document: Document, *, strict: bool) -> PromptRequest:
     """Raises RequestError for the first fault. No prompt is OpenAI's default one."""
     model = _check(document, strict, COMPLETION_FIELDS, COMPLETION_NEEDS)
@@ -206,6 +212,7 @@ def _check(
                 raise missing(name)
         if strict:
             refuse_unknown(document, fields)
+        NAMES.refuse_look_alikes(document)
         check_fields(document, strict, fields, needs)
     except Fault as fault:
         raise refusal(fault) from None

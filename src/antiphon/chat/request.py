@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from antiphon.chat.checks import Check, Fault, refuse_unknown, wrong_type
+from antiphon.chat.bounds import JsonBounds, check_depth, too_deep
+from antiphon.chat.checks import Check, Fault, Names, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need
 from antiphon.chat.messages import check_present
 from antiphon.chat.plain_request import PlainRequest
@@ -28,6 +29,7 @@ NOT_JSON: Final = (
 NO_MODEL: Final = "you must provide a model parameter"
 
 KNOWN: Final = {**FIELDS, "model": FIELDS["user"]}
+NAMES: Final = Names(KNOWN)
 DECODER: Final = msgspec.json.Decoder()
 
 
@@ -64,15 +66,19 @@ class ChatRequest(msgspec.Struct, frozen=True):
         return self.document.get("moderation") if self.plain is None else None
 
 
-def decode(body: bytes) -> Document:
-    """Of a key that is given twice, the last one counts. A byte order mark before the JSON is skipped. NaN, lone
-    surrogates and bottomless nesting are not JSON."""
+def decode(body: bytes, bounds: JsonBounds | None = None) -> Document:
+    """Of a key that is given twice, the last one counts. A byte order mark before the JSON is skipped. NaN and lone
+    surrogates are not JSON. `bounds`: None where the body was measured before."""
+    if bounds is not None:
+        check_depth(body, bounds)
     if body[:3] == BOM_UTF8:
         body = body[3:]
     try:
         document = DECODER.decode(body)
-    except (ValueError, RecursionError):  # msgspec's errors and UnicodeDecodeError are ValueErrors
+    except ValueError:  # msgspec's errors and UnicodeDecodeError are ValueErrors
         raise RequestError(NOT_JSON) from None
+    except RecursionError:
+        raise too_deep(bounds or JsonBounds()) from None
     if type(document) is not dict:
         raise RequestError(NOT_JSON)
     return document
@@ -87,6 +93,7 @@ def parse(document: Document, *, strict: bool) -> ChatRequest:
         check_present(document)
         if strict:
             refuse_unknown(document, KNOWN)
+        NAMES.refuse_look_alikes(document)
         check_fields(document, strict)
     except Fault as fault:
         raise refusal(fault) from None
@@ -108,9 +115,9 @@ def refusal(fault: Fault) -> RequestError:
 def check_fields(
     document: Document, strict: bool, fields: Mapping[str, Check] = FIELDS, needs: Mapping[str, Need] = NEEDS
 ) -> None:
-    for name in sorted(document):
+    for name in sorted(document.keys() & fields.keys()):
         value = document[name]
-        if value is None or name not in fields:
+        if value is None:
             continue
         try:
             fields[name](value, strict)

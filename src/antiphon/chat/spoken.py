@@ -1,7 +1,8 @@
 """The words in a conversation and in an answer: all that can be judged, and nothing else.
 
-Of a prompt each message is a text of its own; tools and schemas are the application's own and are not read. Of an
-answer: content, refusal, reasoning, the arguments of calls, and what was said aloud.
+Of a prompt each message is a text of its own, and so is a prediction. Tools and schemas are the application's own: they
+are read only where a policy asks for it (`tool_words`). Of an answer: content, refusal, reasoning, the arguments of
+calls, and what was said aloud.
 """
 
 from __future__ import annotations
@@ -14,17 +15,35 @@ from antiphon.chat.stamp import Document
 
 TOGETHER = 2000  # characters of a user's last messages that are read as one: they change with every turn
 DEEPEST = 4
-ESCAPE = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\(.)", re.DOTALL)
-SHORT = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " ", "u": "\\u"}
+# Escapes of JSON. A backslash before anything else says nothing.
+SHORT = (("\\n", "\n"), ("\\t", "\t"), ("\\r", "\r"), ("\\b", " "), ("\\f", " "))
+CUT_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
+MOST_CODES = 50_000
+BACKSLASH, CODE = "\uffff", "\ufffe"  # no characters: no text has them
 # OpenRouter's and others' ways to spell reasoning; and parts of a content that are no text to us.
 THOUGHTS = ("reasoning_details", "thinking", "thoughts", "content_parts")
 # Values under these keys are no text: `"type": "reasoning.text"`, a signature, reasoning that is encrypted.
 LABELS = frozenset(
     {
         *("type", "format", "id", "index", "status", "provider", "signature", "thought_signature", "encrypted_content"),
-        *("data", "url", "image_url", "b64_json", "file_data", "file_id", "filename", "mime_type", "media_type"),
+        *(
+            "tool_use_id",
+            "data",
+            "url",
+            "image_url",
+            "b64_json",
+            "file_data",
+            "file_id",
+            "filename",
+            "mime_type",
+            "media_type",
+        ),
     }
 )
+# Parts of a content whose fields we know. Of others, a vendor's own, everything may be text.
+KNOWN_PARTS = (None, "text", "refusal", "image_url", "input_audio", "file")
+LONGEST_WORD = 256
+SELF_DESCRIPTIONS = ("name", "title", "description")
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
@@ -34,7 +53,31 @@ def prompt_texts(document: Document) -> list[str]:
     What a client wrote in several messages may only make sense together."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
-    return newest_first(texts, [message["role"] for message in messages])
+    prediction = document.get("prediction")
+    said = "\n".join(_parts(prediction.get("content"))) if prediction else ""
+    found = newest_first(texts, [message["role"] for message in messages])
+    return [said, *found] if said.strip() else found
+
+
+def tool_words(document: Document) -> str:
+    """What tools, functions and schemas say of themselves: names, titles and descriptions, at any depth."""
+    found: list[str] = []
+    level: list[Any] = [document.get(key) for key in ("tools", "functions", "response_format")]
+    while level:
+        found += (
+            inner[key]
+            for inner in level
+            if isinstance(inner, dict)
+            for key in SELF_DESCRIPTIONS
+            if isinstance(inner.get(key), str)
+        )
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    return "\n".join(found)
 
 
 def newest_first(texts: list[str], roles: list[str]) -> list[str]:
@@ -47,26 +90,52 @@ def readings(text: str) -> list[str]:
     """A text as it stands and, where it is or quotes JSON, as it is meant: `\\u006bill` is a word like any other."""
     found = [text]
     while "\\" in found[-1] and len(found) < DEEPEST:
-        plain = ESCAPE.sub(_unescaped, found[-1])
+        plain = _unescaped(found[-1])
         if plain == found[-1]:
             break
         found.append(plain)
     return found
 
 
-def _unescaped(escape: re.Match[str]) -> str:
-    if escape[1] is None:
-        return SHORT.get(escape[2], escape[2])
-    units = bytes.fromhex(escape[1].replace("\\u", ""))
-    return units.decode("utf-16-be", "replace")
+def _unescaped(text: str) -> str:
+    """Each step runs over the whole text in C: a callback for each escape took 3 s for 2 MB of them. A backslash that
+    is meant is BACKSLASH on the way."""
+    text = text.replace("\\\\", BACKSLASH)
+    if text.endswith("\\"):
+        text = text[:-1] + BACKSLASH
+    for escape, meant in SHORT:
+        text = text.replace(escape, meant)
+    if "\\" in text:
+        text = text.replace("\\u", CODE).replace("\\", "").replace(CODE, "\\u")
+        text = _decode_code_points(text)
+    return text.replace(BACKSLASH, "\\")
+
+
+def _decode_code_points(text: str) -> str:
+    """Every backslash in `text` stands before a `u`. One that is cut stays; so do all of them where it is one of very
+    many."""
+    try:
+        plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
+    except UnicodeDecodeError:
+        if text.count("\\u") > MOST_CODES:
+            return text.replace("\\", BACKSLASH)
+        text = CUT_CODE.sub(BACKSLASH, text)
+        plain = text.encode("raw_unicode_escape").decode("raw_unicode_escape")
+    if "\\ud" in text or "\\uD" in text:  # halves of a character
+        plain = plain.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "replace")
+    return plain
 
 
 def message_words(message: Document) -> Iterator[str]:
+    """Of a message in a prompt."""
     for key in TEXTS:
         yield from _parts(message.get(key))
     for key in THOUGHTS:
         yield from (words for _, words in _strings(message.get(key), key))
     yield from call_words(message)
+    name = message.get("name")
+    if name and type(name) is str:
+        yield name
 
 
 def answer_texts(message: Document) -> list[str]:
@@ -91,14 +160,14 @@ def delta_words(delta: Document) -> Iterator[tuple[str, str]]:
     audio = delta.get("audio")
     if isinstance(audio, dict) and type(audio.get("transcript")) is str:
         yield "audio", audio["transcript"]
-    for call in delta.get("tool_calls") or ():
+    for call in calls if isinstance(calls := delta.get("tool_calls"), list) else ():
         yield f"call {call.get('index')}", "".join(_call(call))
     if isinstance(delta.get("function_call"), dict):
         yield "call", "".join(_function(delta["function_call"]))
 
 
 def call_words(message: Document) -> Iterator[str]:
-    for call in message.get("tool_calls") or ():
+    for call in calls if isinstance(calls := message.get("tool_calls"), list) else ():
         if isinstance(call, dict):
             yield from _call(call)
     if isinstance(message.get("function_call"), dict):
@@ -136,6 +205,13 @@ def _strings(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]
             yield from _strings(inner, f"{name}[{place}]", depth + 1)
 
 
+def _is_media(words: str) -> bool:
+    """An address, or a file in base64: long, and without any space."""
+    if any(space in words for space in " \n\t"):
+        return False
+    return words.startswith(("https:", "http:", "data:")) or (len(words) > LONGEST_WORD and words.isascii())
+
+
 def _parts(content: Any) -> Iterator[str]:
     """A string, or the texts among parts."""
     if type(content) is str:
@@ -144,6 +220,12 @@ def _parts(content: Any) -> Iterator[str]:
         return
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict):
+            if part.get("type") not in KNOWN_PARTS:
+                yield from (words for _, words in _strings(part, "part") if not _is_media(words))
+                continue
             for key in ("text", "refusal"):
                 if type(part.get(key)) is str and part[key]:
                     yield part[key]
+            file = part.get("file")
+            if isinstance(file, dict) and type(file.get("filename")) is str and file["filename"]:
+                yield file["filename"]

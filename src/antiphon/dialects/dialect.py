@@ -37,6 +37,11 @@ class Dialect:
     model_nulls: tuple[str, ...] = ()  # of those, the ones that stand as null while unknown
     takes_plain: bool = False  # what `chat.plain` accepts is this dialect's own answer, to the byte
 
+    @property
+    def tells_sizes(self) -> bool:
+        """Its models say how large their contexts are."""
+        return "context_length" in self.model_keys
+
     def keeps_id(self, id: str) -> bool:
         match self.id_form:
             case IdForm.PREFIXED:

@@ -56,19 +56,18 @@ class ChatTurn:
         self._reply.finish(usage_of(ends[0].prompt, ends))
 
     async def _choice(self, index: int, prompt: list[int], native: NativeClient) -> End:
-        order = sampling(self._document, index)
         toolbox, tool = self._toolbox, await self._tool(native)
         if toolbox is None or tool is None:
-            check = None
-            if self._grammar is not None:
-                order["grammar"] = self._grammar
+            order, check = sampling(self._document, index, self._engine.chat_defaults), None
+            if self._grammar is not None:  # which repeats its quotes and its keys, and knows its end
+                order = {**sampling(self._document, index), "grammar": self._grammar}
                 check = partial(self._compiler.check, self._grammar)
             choice: Choice = TextChoice(index, check, weighs=self._document.get("logprobs") is True)
             return await self._speak(choice, prompt, order, native)
         call = toolbox.order(tool, self._messages)
         prompt = await self._engine.template.plain(native, call.prompt)
         self._engine.check_length(len(prompt), param="messages", what="messages")
-        order |= {**GREEDY, "grammar": call.grammar, "stop": []}
+        order = {**sampling(self._document, index), **GREEDY, "grammar": call.grammar, "stop": []}
         check = partial(self._compiler.check, START + tool.rule)
         choice = CallChoice(index, call.reader(), check, legacy=toolbox.legacy, named=toolbox.named)
         return await self._speak(choice, prompt, order, native)

@@ -19,7 +19,7 @@ from antiphon.engine.line import Line, Ticket
 from antiphon.engine.narrow import LARGE, SMALL, Bounds
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
-from antiphon.engine.sampling import DEFAULTS, check_sampling
+from antiphon.engine.sampling import DEFAULTS, PACKAGED_DEFAULTS, check_sampling
 from antiphon.engine.starter import BATCH, Running
 from antiphon.engine.template import Template
 from antiphon.errors import RequestError
@@ -50,6 +50,11 @@ class Engine:
         if self.keeper.running is None:
             raise EngineLost(unreached=True)
         return self.keeper.running
+
+    @property
+    def chat_defaults(self) -> Document:
+        """How a chat answer in plain text is sampled where the client is silent. Larger models need no help."""
+        return PACKAGED_DEFAULTS if self.options.model is None else DEFAULTS
 
     @property
     def native(self) -> NativeClient:
@@ -104,7 +109,7 @@ class Engine:
             "object": kind,
             "created": int(time.time()),
             "model": self.options.name,
-            "system_fingerprint": fingerprint(self.options.context, self._running.digest),
+            "system_fingerprint": fingerprint(self.options.context, self._running.digest, self.chat_defaults),
         }
 
     def check_size(self, texts: Iterable[str], *, param: str, what: str) -> None:
@@ -151,12 +156,12 @@ def bounds_of(model: str | None) -> Bounds:
         return SMALL
 
 
-def fingerprint(context: int, digest: str) -> str:
+def fingerprint(context: int, digest: str, chat_defaults: Document = DEFAULTS) -> str:
     """Changes exactly when the same request may be answered differently: engine, model file, what shapes sampling.
     The number of threads and of slots is not of that kind; the context is, because it ends answers."""
     try:
         engine = version("xllamacpp")
     except PackageNotFoundError:
         engine = "none"
-    parts = [engine, digest, context, BATCH, DEFAULTS, REVISION]
+    parts = [engine, digest, context, BATCH, DEFAULTS, chat_defaults, REVISION]
     return "fp_" + hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:10]

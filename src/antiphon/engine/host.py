@@ -22,19 +22,20 @@ from antiphon.engine.journal import Journal, journal_path
 from antiphon.engine.keeper import Keeper
 from antiphon.engine.line import Line
 from antiphon.engine.options import END, EngineOptions
-from antiphon.engine.pulse import beat
 from antiphon.engine.reply import JSON, encode, fail, reply_to
 from antiphon.engine.starter import Starter
 from antiphon.errors import AntiphonError, AuthError, RequestError
+from antiphon.heartbeat import beat
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
-from antiphon.log import put
+from antiphon.lines import put
 
 Document = dict[str, Any]
 LARGEST: Final = 64 * 1024 * 1024  # bytes of a request: the workers have bounded it already
 
 
 def run(options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None:
-    """`told`: a pipe for our pulse; `life`: a pipe whose end means: the supervisor is gone."""
+    """`told`: a pipe for signs of life; `life`: a pipe whose end means: the supervisor is gone."""
     uvloop.run(_serve(options, listener, told, life))
 
 
@@ -64,7 +65,7 @@ async def _serve(options: EngineOptions, listener: socket.socket, told: int, lif
     await server.drain(0.0)
 
 
-def render_fault(status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+def render_fault(status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
     return JSON, encode({"error": {"message": reason, "type": "invalid_request_error", "param": None, "code": None}})
 
 

@@ -66,6 +66,7 @@ def _parameters(xllamacpp, orders: Orders):  # type: ignore[no-untyped-def]
     parameters.hostnames = [orders.socket]
     parameters.api_keys = [orders.key]
     parameters.fit_params = False  # it would make the context smaller where memory is short, without a word
+    parameters.offline = True  # whatever is missing, it asks nobody
     parameters.ui = False
     parameters.warmup = False
     return parameters

@@ -35,7 +35,9 @@ class EngineLost(OverloadError):
 class NativeClient:
     def __init__(self, socket: str, key: str) -> None:
         origin, _ = parse_url(f"unix:{socket}")
-        self._pool = Pool(origin, Timeouts(connect=FOREVER, first_byte=FOREVER, idle=FOREVER, total=FOREVER))
+        # A connection for each call: the engine closes kept ones when it likes, and no call may be sent twice.
+        timeouts = Timeouts(connect=FOREVER, first_byte=FOREVER, idle=FOREVER, total=FOREVER)
+        self._pool = Pool(origin, timeouts, max_idle=0)
         self._headers = b"authorization: Bearer %b\r\ncontent-type: application/json\r\n" % key.encode()
         self._work = _Clock()
         self._questions = _Clock()

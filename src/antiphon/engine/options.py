@@ -6,7 +6,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import Final
 
-END: Final = signal.SIGUSR1  # ends the host
+END: Final = signal.SIGRTMIN  # ends the host; nobody else sends it
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from antiphon.errors import RequestError
 
 Document = dict[str, Any]
 SEEDS: Final = 2**32 - 1  # llama.cpp's seeds have 32 bits, of which the last one means "any"
-SAME_NAME: Final = ("top_p", "presence_penalty", "frequency_penalty")
+SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 LEAST_PENALTY: Final = 0.001  # it is divided by
 MOST_BIASES: Final = 300  # as OpenAI has it; tens of thousands make the engine grow
 
@@ -30,24 +30,43 @@ OWN: Final[Mapping[str, Check]] = {
 }
 # Where the client is silent. llama.cpp's own defaults, said here so that the fingerprint covers them.
 DEFAULTS: Final[Document] = {"temperature": 0.8, "top_p": 0.95, "top_k": 40, "min_p": 0.05}
+# Against repetition, in the chat answers of the packaged model: of single tokens, and of sequences longer than three
+# (llama.cpp's DRY). A client's `repeat_penalty` takes the place of both.
+REPETITION: Final[Document] = {
+    "repeat_penalty": 1.05,
+    "dry_multiplier": 0.8,
+    "dry_allowed_length": 3,
+    "dry_penalty_last_n": 512,
+}
+END_OF_TURN: Final = 2  # the packaged model's token <|im_end|>
+# So small a model rarely comes to an end by itself (bench/endings.py): the end of its turn is made likelier.
+PACKAGED_DEFAULTS: Final[Document] = {
+    "temperature": 0.3,
+    "top_p": 0.9,
+    "top_k": 40,
+    "min_p": 0.05,
+    **REPETITION,
+    "logit_bias": [[END_OF_TURN, 5.0]],
+}
 
 
-def sampling(document: Document, choice: int) -> Document:
-    """`choice`: which of the n; it draws with seed + choice."""
-    order: Document = dict(DEFAULTS)
-    if document.get("temperature") is not None:
-        order["temperature"] = document["temperature"]
-    for name in SAME_NAME:
-        if document.get(name) is not None:
-            order[name] = document[name]
-    for name in OWN:
+def sampling(document: Document, choice: int, defaults: Document = DEFAULTS) -> Document:
+    """`choice`: which of the n; it draws with seed + choice. `defaults`: where the document is silent. A temperature of
+    0 asks for the likeliest token, so nothing of ours may make another one likelier."""
+    order: Document = dict(DEFAULTS if document.get("temperature") == 0 else defaults)
+    if document.get("repeat_penalty") is not None:
+        for name in REPETITION:
+            order.pop(name, None)
+    for name in (*SAME_NAME, *OWN):
         if document.get(name) is not None:
             order[name] = document[name]
     seed = document.get("seed")
     if seed is not None:
         order["seed"] = (seed + choice) % SEEDS
     if document.get("logit_bias"):
-        order["logit_bias"] = [[_token(key), bias] for key, bias in document["logit_bias"].items()]
+        own = [[_token(key), bias] for key, bias in document["logit_bias"].items()]
+        named = {token for token, _ in own}
+        order["logit_bias"] = [pair for pair in order.get("logit_bias", ()) if pair[0] not in named] + own
     stop = document.get("stop")
     if stop:
         order["stop"] = [word for word in ([stop] if isinstance(stop, str) else stop) if word]

@@ -28,7 +28,7 @@ BATCH: Final = 64  # tokens of a prompt at a time: what a running stream waits f
 PYTHON: Final = (sys.executable, "-P", "-m")  # -P: nothing from the directory that the gateway was started in
 # What of the environment the native engine gets: nothing that may be a secret.
 KEPT: Final = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH"})
-KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "LLAMA_", "MALLOC_")
+KEPT_KINDS: Final = ("OMP_", "GOMP_", "GGML_", "MALLOC_")  # not LLAMA_: it names repositories to fetch models from
 
 
 class Running:

@@ -10,3 +10,9 @@
 Two questions: what is found in texts (`ask`, `ask_now`)? May the end of a streamed text begin a finding (`early`)?
 Rule: no question raises, and none waits longer than its time limit; what could not be judged says so in its verdict.
 """
+
+import os
+
+# The wheel of onnxruntime sends figures to its makers and keeps a device id, unless this is set before it is imported.
+# Whoever imports it imports a module of this package first.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"

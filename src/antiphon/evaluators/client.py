@@ -3,9 +3,9 @@
 No task, no future and no timer per question: a tick looks at those that wait. Rules: nothing here fails, and nobody is
 called back within the call that asked; a question that is not answered in time, or whose process dies, or that is one
 too many becomes FAILURE, an early look becomes "risky"; a longer text has more time, or its length alone would let it
-pass unjudged. What was judged before is known here already (`Known`: no texts are kept). The listener is the
-supervisor's, so a connection stands at once also while the process is being started; what is asked then waits in the
-socket.
+pass unjudged, and if that is not enough it becomes LATE, which policies that block refuse. What was judged before is
+known here already (`Known`: no texts are kept). The listener is the supervisor's, so a connection stands at once also
+while the process is being started; what is asked then waits in the socket.
 """
 
 from __future__ import annotations
@@ -34,14 +34,16 @@ from antiphon.evaluators.wire import (
     pack,
     told_decoder,
 )
-from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
+from antiphon.safety.verdict import FAILED, FAILURE, LATE, NOTHING, OVER_LENGTH, Stage, Verdict
 
+STARTING: Final = "starting"
 MOST_WAITING: Final = 1024  # questions
 MOST_BYTES: Final = 64 * 1024 * 1024  # of all that wait
 SHARE: Final = 0.9  # of the time limit after which the process answers with what it has found
 QUIET: Final = 60.0  # seconds between two lines that say that it is overloaded
 TICK: Final = 0.05  # seconds; what waits hears at most so much late that it was in vain
 LONG: Final = 1_000  # characters, above which there is more time; the looks at a stream are shorter
+LARGE: Final = 20_000  # characters of a question above which its length is to blame if there was no time for it
 MOST_MORE: Final = 60.0  # seconds: nobody waits for longer; a process that hangs is killed long before
 AGAIN: Final = 0.1  # seconds until a connection that could not be made is tried again
 REMEMBERED: Final = 4096  # verdicts
@@ -66,10 +68,17 @@ def work(texts: Sequence[str], characters: int) -> float:
 class Waiting:
     """One question: `keys` are those of its texts, `known` is the verdict on those that were not sent."""
 
-    __slots__ = ("deadline", "done", "keys", "known", "size", "work")
+    __slots__ = ("deadline", "done", "failure", "keys", "known", "size", "work")
 
     def __init__(
-        self, done: Done, keys: Sequence[int], known: Verdict, deadline: float, size: int, work: float
+        self,
+        done: Done,
+        keys: Sequence[int],
+        known: Verdict,
+        deadline: float,
+        size: int,
+        work: float,
+        failure: Verdict,
     ) -> None:
         self.done = done
         self.keys = keys
@@ -77,11 +86,12 @@ class Waiting:
         self.deadline = deadline
         self.size = size
         self.work = work
+        self.failure = failure  # what it becomes when there was no time for it
 
 
 class EvaluatorClient(asyncio.Protocol):
     def __init__(self, path: str, seconds: float, log: Log) -> None:
-        self.state = "starting"  # "ready", or what could not be loaded
+        self.state = STARTING  # "ready", or what could not be loaded
         self._path = path
         self._seconds = max(TICK, seconds - TICK)  # less the tick: a limit is kept
         self._log = log
@@ -157,17 +167,20 @@ class EvaluatorClient(asyncio.Protocol):
     def _send(self, topic: Topic, texts: list[str], keys: Sequence[int], known: Verdict, done: Done) -> Verdict | None:
         characters = sum(map(len, texts))
         if characters > LARGEST or len(texts) > MOST_TEXTS:  # not worth packing
-            return known | FAILURE
+            return known | OVER_LENGTH
         self._last = number = self._last + 1
         more = work(texts, characters)
         seconds = self._limit(more) if more else self._seconds
         frame = self._frame(Ask(number, topic.stage, texts, topic.parts, seconds * SHARE))
         size = len(frame)
-        if size > LARGEST + LENGTH.size or not self._has_room(size):
-            return known | FAILURE
+        if size > LARGEST + LENGTH.size:
+            return known | OVER_LENGTH
+        failure = LATE if characters > LARGE else FAILURE
+        if not self._has_room(size):
+            return known | failure
         self._bytes += size
         self._work += more
-        self._waiting[number] = Waiting(done, keys, known, self._loop.time() + seconds, size, more)
+        self._waiting[number] = Waiting(done, keys, known, self._loop.time() + seconds, size, more, failure)
         if self._ticking is None:
             self._ticking = self._loop.call_later(TICK, self._tick)
         if self._transport is not None:
@@ -254,6 +267,8 @@ class EvaluatorClient(asyncio.Protocol):
         verdict, known = told.verdict, waiting.known
         if verdict.error != FAILED:
             self._keep(waiting.keys, told)
+        else:
+            verdict |= waiting.failure
         self._call(waiting.done, verdict if known is NOTHING else known | verdict)
 
     def _keep(self, keys: Sequence[int], told: Told) -> None:
@@ -273,23 +288,24 @@ class EvaluatorClient(asyncio.Protocol):
         self._bytes -= waiting.size
         self._work = self._work - waiting.work if self._waiting else 0.0  # nothing is left of what was rounded
 
-    def _fail(self, waiting: Waiting) -> None:
+    def _fail(self, waiting: Waiting, failure: Verdict) -> None:
         self._forget(waiting)
-        self._call(waiting.done, waiting.known | FAILURE)
+        self._call(waiting.done, waiting.known | failure)
 
     def _fail_all(self) -> None:
         failing, self._waiting = self._waiting, {}
         early, self._early = self._early, {}
         self._unsent.clear()
         for waiting in failing.values():
-            self._fail(waiting)
+            self._fail(waiting, FAILURE)
         for done, _ in early.values():
             self._call(done, True)
 
     def _tick(self) -> None:
         now = self._loop.time()
         for number in [number for number, waiting in self._waiting.items() if waiting.deadline <= now]:
-            self._fail(self._waiting.pop(number))
+            waiting = self._waiting.pop(number)
+            self._fail(waiting, waiting.failure)
         for number in [number for number, (_, deadline) in self._early.items() if deadline <= now]:
             self._call(self._early.pop(number)[0], True)
         waits = self._waiting or self._early
@@ -327,7 +343,7 @@ class EvaluatorClient(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._early_parts = frozenset()
-        self.state = "starting"
+        self.state = STARTING
         self._fail_all()
         self._again()
 

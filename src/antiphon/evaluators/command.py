@@ -1,13 +1,15 @@
-"""`antiphon judge`: what the embedded evaluators find in a text, or in every line of a file, as a table of scores."""
+"""`antiphon judge`: what the embedded evaluators find in a text, or in every line of a file, as a table or as JSON."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Iterator
-from typing import IO, Final
+from typing import IO, Any, Final
 
+from antiphon.evaluators.columns import fit
 from antiphon.evaluators.orders import ProtectedOrder
 from antiphon.evaluators.parts import Part, load_classifier, load_protected
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
@@ -17,6 +19,7 @@ JUDGE: Final = (
     "severity `medium` begins, which the default policy blocks. Needs no running gateway."
 )
 WIDTH: Final = 40  # of a text in the table
+DIGITS: Final = 4  # of a score in JSON
 BATCH: Final = 32
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE, as shells count
 
@@ -26,6 +29,7 @@ def add_judge(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     judge.add_argument("texts", nargs="*", metavar="TEXT", help="what to judge")
     judge.add_argument("-f", "--file", metavar="FILE", help="judge every line of this file; - for stdin")
     judge.add_argument("--answer", action="store_true", help="judge as a model's answers, not as prompts")
+    judge.add_argument("--json", action="store_true", help="print one JSON object for each text")
 
 
 def run_judge(options: argparse.Namespace) -> int:
@@ -45,7 +49,7 @@ def run_judge(options: argparse.Namespace) -> int:
         print(f"antiphon: the evaluators cannot be loaded: {error}", file=sys.stderr)
         return 1
     try:
-        _judge(texts, stage, parts)
+        _judge(texts, stage, parts, as_json=options.json)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read has enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written at the exit
@@ -53,13 +57,14 @@ def run_judge(options: argparse.Namespace) -> int:
     return 0
 
 
-def _judge(texts: list[str], stage: Stage, parts: list[Part]) -> None:
-    print(_row("text", *CATEGORIES, "jailbreak" if stage is Stage.PROMPT else "protected", "note"))
+def _judge(texts: list[str], stage: Stage, parts: list[Part], *, as_json: bool) -> None:
+    if not as_json:
+        print(_row("text", *CATEGORIES, "jailbreak" if stage is Stage.PROMPT else "protected", "note"))
     for start in range(0, len(texts), BATCH):
         some = texts[start : start + BATCH]
         found = [worst(list(verdicts)) for verdicts in zip(*(part.evaluator.judge(some, stage) for part in parts))]  # noqa: B905 (as many)
         for text, verdict in zip(some, found, strict=True):
-            print(_line(text, verdict, stage))
+            print(_json(text, verdict, stage) if as_json else _line(text, verdict, stage))
         if len(texts) > BATCH and sys.stderr.isatty():
             print(f"\r{min(start + BATCH, len(texts))} of {len(texts)}", end="", file=sys.stderr, flush=True)
     if len(texts) > BATCH and sys.stderr.isatty():
@@ -95,7 +100,29 @@ def _line(text: str, verdict: Verdict, stage: Stage) -> str:
     return _row(text, *cells, last, verdict.error or cited)
 
 
+def _json(text: str, verdict: Verdict, stage: Stage) -> str:
+    """With the members of our `content_filter_results`, and scores. What was not judged is left out."""
+    found: dict[str, Any] = {"text": text.encode("utf-8", "replace").decode(), "stage": stage.value}
+    if verdict.severities is not None:
+        scores = verdict.scores or (0.0,) * len(CATEGORIES)
+        for name, severity, score in zip(CATEGORIES, verdict.severities, scores, strict=True):
+            found[name] = {"severity": severity.name.lower(), "score": round(score, DIGITS)}
+    if verdict.jailbreak is not None and stage is Stage.PROMPT:
+        found["jailbreak"] = {"detected": verdict.jailbreak, "score": round(verdict.jailbreak_score or 0.0, DIGITS)}
+    if verdict.protected_text is not None:
+        found["protected_material_text"] = {"detected": verdict.protected_text}
+    if verdict.protected_code is not None:
+        found["protected_material_code"] = {"detected": verdict.protected_code}
+        if verdict.citation is not None:
+            found["protected_material_code"]["citation"] = {
+                "URL": verdict.citation.url,
+                "license": verdict.citation.license,
+            }
+    if verdict.error is not None:
+        found["error"] = {"code": verdict.error}
+    return json.dumps(found)
+
+
 def _row(text: str, *cells: str) -> str:
-    shown = printable(" ".join(text.split()))
-    shown = shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
-    return f"{shown:<{WIDTH}}  " + "  ".join(f"{cell:<11}" for cell in cells).rstrip()
+    shown = fit(printable(" ".join(text.split())), WIDTH)
+    return f"{shown}  " + "  ".join(f"{cell:<11}" for cell in cells).rstrip()

@@ -19,10 +19,11 @@ import msgspec
 import uvloop
 
 from antiphon.evaluators.docket import Docket
-from antiphon.evaluators.orders import BEAT, END, Orders
+from antiphon.evaluators.orders import END, Orders
 from antiphon.evaluators.parts import Loader, load_all, loaders
 from antiphon.evaluators.wire import Ask, EarlyTold, Frames, Hello, Told, WireError, ask_decoder, pack
-from antiphon.log import put
+from antiphon.heartbeat import beat, dump_on_signal
+from antiphon.lines import put
 
 SWITCH: Final = 0.001  # seconds after which the thread that computes lets the loop run: early looks are short
 MOST_EARLY: Final = 64  # early looks of one read: 8 ms of work; whoever asks for more at once is told to hold
@@ -32,6 +33,7 @@ LONGEST_BATCH: Final = 5.0  # seconds; twenty times what a piece of prose takes,
 
 def run(orders: Orders, listener: socket.socket, *, told: int, life: int) -> None:
     """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
+    dump_on_signal(orders.room)
     uvloop.run(_serve(loaders(orders), listener, told, life))
 
 
@@ -46,26 +48,20 @@ async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: in
     for fault in faults:
         _say(f"antiphon: {fault}.")
     docket = Docket(parts, _say)
+
+    def docket_is_well() -> bool:
+        return docket.began is None or loop.time() - docket.began < LONGEST_BATCH
+
     hello = Hello(None if not faults else f"{'. '.join(faults)}.")
     server = await loop.create_unix_server(lambda: Connection(docket, hello), sock=listener)
-    beating = loop.create_task(_beat(docket, told))
+    loaded = asyncio.Event()
+    loaded.set()
+    beating = loop.create_task(beat(told, loaded, docket_is_well))
     await stopping.wait()
     beating.cancel()
     server.close()
     docket.close()
     os._exit(0)  # without waiting for the thread: nobody needs what it computes
-
-
-async def _beat(docket: Docket, told: int) -> None:
-    loop = asyncio.get_running_loop()
-    os.set_blocking(told, False)
-    while True:
-        if docket.began is None or loop.time() - docket.began < LONGEST_BATCH:
-            try:
-                os.write(told, b"1")
-            except BlockingIOError:  # the supervisor has not looked for hours: it was stopped
-                pass
-        await asyncio.sleep(BEAT)
 
 
 class Connection(asyncio.Protocol):

@@ -9,10 +9,12 @@ from one endpoint to another is in `endpoints/`.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
+from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, OverloadError
 from antiphon.flow import settle
 from antiphon.flow.dispatch import dispatch, outcome, read_outcome
 from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
@@ -28,12 +30,12 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.large import read_large
 from antiphon.flow.ports import Incoming
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.running import Running
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
-from antiphon.routing.route import ANY_MODEL
 from antiphon.sse import DONE, frame
 
 
@@ -48,13 +50,15 @@ class Turns:
 
     def begin(self, incoming: Incoming) -> None:
         """Answers a request, now or later."""
-        endpoint = ENDPOINTS[incoming.endpoint]
+        endpoint, bounds = ENDPOINTS[incoming.endpoint], self._gateway.bounds
         error: AntiphonError | None = None
         request: Any = None
-        try:
-            request = endpoint.parse(incoming)
-        except AntiphonError as refused:
-            error = refused
+        is_large = len(incoming.body) > FREE and not is_light(incoming.body, bounds)
+        if not is_large:
+            try:
+                request = endpoint.parse(incoming, bounds)
+            except AntiphonError as refused:
+                error = refused
         turn: AnyTurn = Turn(
             incoming.id,
             request or UNREAD,
@@ -65,9 +69,10 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
-            incoming.path,
         )
-        if error is not None:
+        if is_large:
+            self._start(turn, endpoint, unread=incoming)
+        elif error is not None:
             self._end(turn, _fail(turn, error))
         elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
@@ -85,7 +90,11 @@ class Turns:
         if turn.wants_receipt or not turn.dialect.takes_plain or (is_judged and turn.request.stream):
             return False
         model = turn.request.model
-        target = self._fast_targets.get(model) if model in self._fast_targets else self._fast_targets.get(ANY_MODEL)
+        if model in self._fast_targets:
+            target = self._fast_targets[model]
+        else:
+            route = self._gateway.routes.match(model)
+            target = None if route is None else self._fast_targets[route.model]
         if target is None:
             return False
         body = fast_body(turn.request, target.upstream, target.model or model)
@@ -115,13 +124,30 @@ class Turns:
         """A turn leaves the fast path. `begun`: its attempt, which has ended already."""
         self._start(turn, CHAT, begun)
 
-    def _start(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None = None) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun))
+    def _start(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None = None,
+        unread: Incoming | None = None,
+    ) -> None:
+        """`unread`: a request whose body has to be measured first."""
+        reading = None if unread is None else read_large(turn, unread, endpoint, self._gateway.bounds)
+        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
 
-    async def _answer(self, turn: Turn[R], endpoint: Endpoint[R] | LocalEndpoint[R], begun: Begun | None) -> None:
+    async def _answer(
+        self,
+        turn: Turn[R],
+        endpoint: Endpoint[R] | LocalEndpoint[R],
+        begun: Begun | None,
+        reading: Coroutine[Any, Any, None] | None,
+    ) -> None:
         gateway, status = self._gateway, CLIENT_CLOSED
         try:
+            if reading is not None:
+                await reading
+                self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
             elif turn.request.stream:
@@ -137,6 +163,9 @@ class Turns:
             status = turn.error.status if turn.error is not None else CLIENT_CLOSED
             if turn.usage is None and turn.texts:
                 await settle.count(turn, gateway, None, turn.texts)
+        except MemoryError as error:
+            gateway.ledger.error("a turn failed for want of memory", error, turn.id)
+            status = _fail(turn, OverloadError("The server has no memory for this request.", retry_after=1))
         except Exception as error:
             gateway.ledger.error("a turn failed by our own fault", error, turn.id)
             status = _fail(turn, AntiphonError(OUR_FAULT))

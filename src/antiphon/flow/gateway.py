@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.stamp import Stamp
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
 from antiphon.routing.route import RouteTable
 from antiphon.safety.policies import Policies
 
+DEFAULT_BOUNDS: Final = JsonBounds()
 NO_POLICIES: Final = Policies(None)
 
 
@@ -29,6 +31,7 @@ class Gateway:
     maritaca_object: str
     judge: Judge | None = None  # None: nothing is judged
     policies: Policies = NO_POLICIES
+    bounds: JsonBounds = DEFAULT_BOUNDS  # of the JSON of requests
 
     def stamp(self, dialect: Dialect, model: str) -> Stamp:
         """What an answer of this target needs to know from outside."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from antiphon.chat.spoken import readings
-from antiphon.errors import AntiphonError, BlockedError, OverloadError
+from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
@@ -19,13 +19,15 @@ from antiphon.flow.turn import AnyTurn
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Annotations, Decision, Policy
-from antiphon.safety.verdict import CALM, FAILURE, Stage, Verdict
+from antiphon.safety.verdict import CALM, FAILURE, OVER_LENGTH, TOO_LONG, Stage, Verdict
 
+# Two phrases by which LiteLLM's client knows a block: in its later versions the first, in all the code in brackets.
 BLOCKED: Final = (
-    "The response was filtered due to the prompt triggering the content management policy of this server. "
-    "Please modify your prompt and retry."
+    "Your request was rejected as a result of the safety system of this server: the prompt triggers its content "
+    "management policy (content_policy_violation). Please modify your prompt and retry."
 )
 UNJUDGED: Final = "The prompt could not be evaluated, and this server answers only what was. Please try again."
+OVERLONG: Final = "The prompt is longer than what this server evaluates, and it answers only what was evaluated."
 
 Asked = asyncio.Future[Verdict]
 T = TypeVar("T")
@@ -54,11 +56,12 @@ def ask_prompt(turn: AnyTurn, gateway: Gateway, texts: Texts) -> Asked | None:
     """Asks about the prompt. None: nobody judges this turn."""
     if turn.policy is None or gateway.judge is None:
         return None
-    found = texts.prompt(turn.request)
-    if found:
+    found = texts.prompt(turn.request, turn.policy.judge_tools)
+    longest = turn.policy.max_text
+    if found and (longest is None or sum(map(len, found)) <= longest):
         return gateway.judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
-    known.set_result(FAILURE if found is None else CALM)
+    known.set_result(FAILURE if found is None else OVER_LENGTH if found else CALM)
     return known
 
 
@@ -134,7 +137,7 @@ def keeper_for(turn: AnyTurn, gateway: Gateway, machine: Machine, texts: Texts, 
     if judge is None or policy is None:
         return None
     annotations = annotations_for(turn)
-    size = sum(map(len, texts.prompt(turn.request) or ())) if policy.asynchronous else 0
+    size = sum(map(len, texts.prompt(turn.request, policy.judge_tools) or ())) if policy.asynchronous else 0
     rules = GateRules(policy, texts, annotations, size, judge.reach(turn.scope))
     gate = Gate(rules, machine.envelope)
     asker = StreamAsker(judge, turn.scope)
@@ -200,6 +203,8 @@ def _tightened(policy: Policy, asked: object) -> Policy:
 
 
 def _refusal(turn: AnyTurn, decision: Decision, status: int) -> AntiphonError:
+    if decision.unjudged == TOO_LONG:
+        return RequestError(OVERLONG, code="prompt_too_long", param="prompt")
     if decision.unjudged:
         return OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
     turn.blocked = Stage.PROMPT.value

@@ -24,8 +24,9 @@ Document = dict[str, Any]
 class Texts(Protocol):
     """How the chunks, answers and requests of an endpoint spell what is said: for whoever judges it."""
 
-    def prompt(self, request: Any) -> list[str] | None:
-        """The texts of a request, to be judged apart. None: they cannot be read."""
+    def prompt(self, request: Any, tools: bool) -> list[str] | None:
+        """The texts of a request, to be judged apart. None: they cannot be read. `tools`: with the descriptions of its
+        tools."""
 
     def whole(self, choice: Document) -> list[str]:
         """The texts of a choice of a whole answer."""
@@ -138,8 +139,43 @@ class Flow(Protocol):
     def resume(self) -> None: ...
 
 
+class Remote(Protocol):
+    """Who is at the other end of a client's connection."""
+
+    @property
+    def is_plain(self) -> bool:
+        """There is nothing to say of it but its address."""
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def socket(self) -> str:
+        """The address of the connection itself, which may be a proxy's."""
+
+    @property
+    def subject(self) -> str | None:
+        """Of its certificate."""
+
+    @property
+    def names(self) -> str | None:
+        """Its certificate's alternative names."""
+
+    def client(self, headers: Mapping[bytes, bytes]) -> str:
+        """The address of the client that sent a request with these headers, as trusted proxies say."""
+
+
 class Client(Protocol):
     """The one who asked. Nothing here raises when the client is gone."""
+
+    @property
+    def remote(self) -> Remote: ...
+
+    @property
+    def method(self) -> bytes: ...
+
+    @property
+    def path(self) -> bytes: ...
 
     def follow(self, flow: Flow) -> None:
         """Whose reading to stop while this client reads too slowly."""
@@ -201,7 +237,6 @@ class Incoming(msgspec.Struct):
     headers: Mapping[bytes, bytes]
     body: bytes
     received: float
-    path: str | None = None  # where it is not chat's
     stream_asked: bool = False  # outside the body, which wins if it says so itself
 
 
@@ -239,6 +274,10 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     request_id: str
     status: int
     ms: float = 0.0
+    client: str | None = None  # its address
+    proxy: str | None = None  # the address of the connection, where the client is behind a proxy
+    subject: str | None = None  # of the client's certificate
+    names: str | None = None  # … and its alternative names
     method: str | None = None
     path: str | None = None
     dialect: str | None = None

@@ -53,12 +53,14 @@ class QuickTurn(msgspec.Struct):
         if policy is None:
             self.send()
             return True
+        if policy.max_text is not None:  # the whole way counts
+            return False
         if policy.prompt.blocks:
             if policy.races:
                 return False
         else:  # it can be judged meanwhile
             self.send()
-        self._ask(Stage.PROMPT, CHAT.texts.prompt(turn.request), self._judged_prompt)
+        self._ask(Stage.PROMPT, CHAT.texts.prompt(turn.request, policy.judge_tools), self._judged_prompt)
         return True
 
     def cancel(self) -> None:

@@ -38,6 +38,10 @@ class Running:
 
         self.turns[turn.client] = (turn, cancel)
         turn.client.on_lost(cancel)
+        self.watch(turn)
+
+    def watch(self, turn: AnyTurn) -> None:
+        """Looks after the turn's silence, if its answer is a stream."""
         if turn.request.stream and not self._is_ticking:
             self._is_ticking = True
             asyncio.get_running_loop().call_later(TICK, self._tick)

@@ -13,7 +13,7 @@ import msgspec
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, Client, Document, Entry, Scope
+from antiphon.flow.ports import Change, Client, Document, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -82,7 +82,6 @@ class Turn(msgspec.Struct, Generic[R]):
     key: str | None
     headers: Mapping[bytes, bytes]  # the client's own
     began: float
-    path: str | None = None  # where it is not chat's
     route: Route | None = None
     attempts: list[Attempt] = msgspec.field(default_factory=list)
     changes: tuple[Change, ...] = ()
@@ -129,11 +128,16 @@ class Turn(msgspec.Struct, Generic[R]):
         """What the ledger keeps of it."""
         request, route, attempts, usage = self.request, self.route, self.attempts, self.usage
         is_read = request is not UNREAD
+        client = self.client
+        remote = client.remote
         entry = Entry(
             time=wall,
             request_id=self.id,
             status=status,
             ms=int((now - self.began) * 10_000) / 10,
+            client=remote.address,
+            method=client.method.decode("latin-1"),
+            path=client.path[:MODEL_SHOWN].decode("latin-1"),
             dialect=self.dialect.name,
             key=self.key,
             model=request.model[:MODEL_SHOWN] if is_read else None,
@@ -141,12 +145,12 @@ class Turn(msgspec.Struct, Generic[R]):
             upstream=attempts[-1].target.upstream if attempts else None,
             attempts=len(attempts),
             stream=request.stream if is_read else None,
-            prompt_tokens=None if usage is None else usage.get("prompt_tokens"),
-            completion_tokens=None if usage is None else usage.get("completion_tokens"),
             usage=self.usage_source,
-        )
-        if self.path is not None:
-            entry.path = self.path
+        )  # with more than 15 names Python makes a dictionary for the call first
+        if usage is not None:
+            entry.prompt_tokens, entry.completion_tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if not remote.is_plain:
+            note_remote(entry, remote, self.headers)
         if self.first:
             entry.first_ms = int((self.first - self.began) * 10_000) / 10
         if self.error is not None:
@@ -177,19 +181,25 @@ def other_entry(
     request_id: str,
     status: int,
     wall: float,
+    remote: Remote,
+    asked: tuple[bytes, bytes, Mapping[bytes, bytes]] | None,
     *,
     ms: float = 0.0,
-    method: bytes | None = None,
-    path: bytes | None = None,
     error: str | None = None,
 ) -> Entry:
-    """What the ledger keeps of a request that is no turn: a list of models, a question of health, a refusal."""
-    return Entry(
-        time=wall,
-        request_id=request_id,
-        status=status,
-        ms=round(ms, 1),
-        method=None if method is None else method.decode("latin-1"),
-        path=None if path is None else path[:MODEL_SHOWN].decode("latin-1"),
-        error=error,
-    )
+    """What the ledger keeps of a request that is no turn: a list of models, a question of health, a refusal.
+    `asked`: its method, path and headers, as far as they were read."""
+    entry = Entry(time=wall, request_id=request_id, status=status, ms=round(ms, 1), client=remote.address, error=error)
+    if asked is not None:
+        entry.method, entry.path = asked[0].decode("latin-1"), asked[1][:MODEL_SHOWN].decode("latin-1")
+    if not remote.is_plain:
+        note_remote(entry, remote, asked[2] if asked is not None else {})
+    return entry
+
+
+def note_remote(entry: Entry, remote: Remote, headers: Mapping[bytes, bytes]) -> None:
+    """A client behind a proxy, or with a certificate."""
+    entry.client = remote.client(headers)
+    if entry.client != remote.socket:
+        entry.proxy = remote.socket
+    entry.subject, entry.names = remote.subject, remote.names or None

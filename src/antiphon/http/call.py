@@ -21,16 +21,29 @@ LINGER: Final = 0.75  # seconds to end an answer nobody reads any more; with the
 
 
 @dataclass(frozen=True, slots=True)
+class Concurrency:
+    """How many calls of a pool run at a time. The others wait in the order in which they came."""
+
+    running: int
+    waiting: int = 64  # one more fails at once
+    timeout: float = 10.0  # seconds that a call waits to be started
+
+
+@dataclass(frozen=True, slots=True)
 class Timeouts:
     """Seconds. Each is noticed at a tick of the pool: never early, and at most two ticks (half a second) late."""
 
-    connect: float = 10.0  # from send() until the connection stands: name, TCP, proxy, TLS
+    connect: float = (
+        10.0  # from send(), or the end of the wait in the queue, until the connection stands: name, TCP, proxy, TLS
+    )
     first_byte: float = 300.0  # from the request being written to the first byte of the (final) status line
     idle: float = 120.0  # between two reads after that, while the caller has not paused
     total: float = 1800.0  # over all, from send()
 
 
 class Failure(Enum):
+    BUSY = "busy"  # as many calls run as may, and as many wait
+    QUEUE_TIMEOUT = "queue timeout"
     CONNECT = "connect"
     TLS = "tls"
     CONNECT_TIMEOUT = "connect timeout"
@@ -43,6 +56,7 @@ class Failure(Enum):
 
 
 # Without these names each use of a member costs 80 ns in Python 3.11 (Enum looks it up through a descriptor).
+QUEUED: Final = Failure.QUEUE_TIMEOUT
 CONNECTING: Final = Failure.CONNECT_TIMEOUT
 WAITING: Final = Failure.FIRST_BYTE_TIMEOUT
 READING: Final = Failure.IDLE_TIMEOUT
@@ -95,7 +109,6 @@ class Call:
         "since",
         "sink",
         "wait",
-        "written",
     )
 
     def __init__(self, pool: Pool, sink: Sink, request: bytes, is_head: bool, deadline: float) -> None:
@@ -104,7 +117,6 @@ class Call:
         self.request: bytes | None = request  # kept while it may have to be sent (again)
         self.is_head = is_head
         self.reused = False  # on a connection that has served before
-        self.written = 0.0  # when the request went out, to the last tick
         self.paused = False
         self.connection: Connection | None = None
         self.dial: asyncio.Task[None] | None = None

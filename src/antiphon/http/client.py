@@ -9,7 +9,7 @@ client_reader.py what came back; call.py what the sender holds. Redirects are no
 
 from __future__ import annotations
 
-from antiphon.http.call import Call, ClientError, Failure, Sink, Timeouts
+from antiphon.http.call import Call, ClientError, Concurrency, Failure, Sink, Timeouts
 from antiphon.http.origin import Origin, parse_url
 from antiphon.http.pool import Pool
 from antiphon.http.proxy import Proxy, proxy_for
@@ -18,6 +18,7 @@ from antiphon.http.tls import ssl_context
 __all__ = [
     "Call",
     "ClientError",
+    "Concurrency",
     "Failure",
     "Origin",
     "Pool",

@@ -15,13 +15,11 @@ from httptools import HttpParserError, HttpParserUpgrade
 from antiphon.http.call import READING, WAITING, Call, Failure
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
+from antiphon.http.client_socket import Look, is_undelivered, watch
 
 if TYPE_CHECKING:
     from antiphon.http.pool import Pool
 
-# A re-used connection that ends this soon after a request was stale, and the request was never read. Later the upstream
-# may have worked on it, and it must not be sent twice (RFC 9110 §9.2.2). A tick is added: that old the clock may be.
-STALE: Final = 1.0 + 0.25
 SMALL: Final = 32 * 1024  # bytes
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
@@ -31,6 +29,11 @@ _UNENCODED: Final = frozenset({b"", b"identity"})
 
 def _ignore(data: bytes) -> None:
     """Stands in for the parser of a closed connection."""
+
+
+def _unseen(milliseconds: int) -> list[tuple[int, int]]:
+    """Before there is a socket to look at."""
+    return []
 
 
 class Connection(asyncio.Protocol):
@@ -46,6 +49,7 @@ class Connection(asyncio.Protocol):
         "_reader",
         "_room",
         "call",
+        "look",
         "since",
         "transport",
     )
@@ -62,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._room = 0  # bytes that the body may still have
         self._inflater: Inflater | None = None
         self.call: Call | None = None
+        self.look: Look = _unseen  # at the socket, while the connection is idle
         self.since = 0.0  # idle since
         self.transport: asyncio.Transport | None = None
 
@@ -69,6 +74,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by class
+        self.look = watch(self.transport)
         self._pool.connection_opened()
         if self._feed is _ignore:  # lost already: start_tls can be that late
             self.connection_lost(None)
@@ -88,7 +94,6 @@ class Connection(asyncio.Protocol):
         call.phase = WAITING
         call.wait = self._pool.first_byte
         call.heard = True  # the next tick starts the clock
-        call.written = self._pool.now
         if call.paused:
             call.wait = inf
             self.hold()
@@ -109,7 +114,12 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
 
     def eof_received(self) -> None:
-        self._gone(None)
+        call = self.call
+        if call is not None and self._is_unread(call):
+            self.abort()
+            self._pool.send_again(call)
+        else:
+            self._gone(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone(exc)
@@ -125,9 +135,6 @@ class Connection(asyncio.Protocol):
         call = self.call
         if call is None:
             self.abort()
-        elif call.reused and call.request is not None and self._pool.time() - call.written < STALE:
-            self.abort()
-            self._pool.send_again(call)
         elif self._opened and self._reader.until_eof and exc is None:
             try:
                 self._finish(call)
@@ -136,6 +143,13 @@ class Connection(asyncio.Protocol):
         else:
             where = "inside" if self._opened else "before"
             self._pool.fail(call, Failure.RESET, f"the connection ended {where} the answer")
+
+    def _is_unread(self, call: Call) -> bool:
+        """The peer closed a connection that has served before, and the request had not reached it."""
+        request, transport = call.request, self.transport
+        if not call.reused or request is None or transport is None:
+            return False
+        return is_undelivered(transport, request)
 
     # Reading
 

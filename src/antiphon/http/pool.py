@@ -1,17 +1,32 @@
 """The connections to one origin, and the clock of the calls on them.
 
-Re-use is last in, first out, so that few connections stay warm and the rest grow old; an idle one that hears anything,
-EOF included, is dropped at once. One tick watches all deadlines, and runs only while there is something to watch.
+Re-use is last in, first out, so that few connections stay warm and the rest grow old. An idle one that hears anything,
+EOF included, is dropped at once; the kernel is asked about one that was idle for a while. One tick watches all
+deadlines, and runs only while there is something to watch. Where the calls that may run are limited, the others wait;
+a call leaves `_active` once, however it ends, and that starts the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
 from collections.abc import Callable
 from typing import Final
 
-from antiphon.http.call import CONNECTING, NOBODY, READING, WAITING, Call, ClientError, Failure, Sink, Timeouts
+from antiphon.http.call import (
+    CONNECTING,
+    NOBODY,
+    QUEUED,
+    READING,
+    WAITING,
+    Call,
+    ClientError,
+    Concurrency,
+    Failure,
+    Sink,
+    Timeouts,
+)
 from antiphon.http.client_connection import Connection
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.dial import Dialer
@@ -40,9 +55,11 @@ class Pool:
         max_body: int = 64 * 1024 * 1024,
         max_header_bytes: int = 65_536,
         max_header_count: int = 256,
+        concurrency: Concurrency | None = None,
         log: Log | None = None,
     ) -> None:
-        """`max_body` holds for answers that are no event stream. `log` hears what a sink's callback raised."""
+        """`max_body` holds for answers that are no event stream. `concurrency` None: no limit. `log` hears what a
+        sink's callback raised."""
         timeouts = timeouts or Timeouts()
         if ssl_context is None and (origin.tls or (proxy is not None and proxy.tls)):
             ssl_context = default_context()
@@ -60,7 +77,10 @@ class Pool:
         self._dialer = Dialer(origin, ssl_context, proxy, timeouts.connect)
         self._target, self._prefix = _request_parts(origin, proxy)
         self._idle: list[Connection] = []  # oldest first
-        self._active: set[Call] = set()
+        self._active: set[Call] = set()  # those that wait too
+        self._waiting: dict[Call, None] = {}  # until fewer calls run; oldest first
+        self._concurrency = concurrency or Concurrency(sys.maxsize)
+        self._most_running = self._concurrency.running
         self._dials: set[asyncio.Task[None]] = set()
         self._open = 0
         self._closed = False
@@ -70,11 +90,18 @@ class Pool:
 
     def __repr__(self) -> str:
         state = "closed, " if self._closed else ""
-        return f"<Pool {self._dialer.origin.label} {state}{len(self._active)} active, {len(self._idle)} idle>"
+        waiting = f"{len(self._waiting)} waiting, " if self._waiting else ""
+        running = len(self._active) - len(self._waiting)
+        return f"<Pool {self._dialer.origin.label} {state}{running} active, {waiting}{len(self._idle)} idle>"
 
     @property
     def active(self) -> int:
+        """Calls that have not ended; those that wait too."""
         return len(self._active)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     @property
     def idle(self) -> int:
@@ -111,15 +138,16 @@ class Pool:
             self._timer = loop.call_later(TICK, self._tick)
         call = Call(self, sink, request, method == b"HEAD", self.now + self._total)
         self._active.add(call)
+        if len(self._active) > self._most_running:
+            self._queue(call)
+            return call
         idle = self._idle
-        while idle:
-            connection = idle.pop()
-            transport = connection.transport
-            if transport is not None and not transport.is_closing():
-                call.reused = True
-                connection.begin(call)
-                return call
-        self._dial(call)
+        # As nearly always; without a call of its own.
+        if idle and (transport := idle[-1].transport) and not transport.is_closing() and not idle[-1].look(0):
+            call.reused = True
+            idle.pop().begin(call)
+        else:
+            self._start(call)
         return call
 
     async def close(self) -> None:
@@ -138,7 +166,39 @@ class Pool:
             self._all_closed = self._loop.create_future()
             await asyncio.wait([self._all_closed], timeout=CLOSE_TIMEOUT)
 
+    # Waiting
+
+    def _queue(self, call: Call) -> None:
+        assert self._loop is not None
+        if len(self._waiting) >= self._concurrency.waiting:
+            self._loop.call_soon(self.fail, call, Failure.BUSY, f"{self._dialer.origin.label} has enough to do")
+            return
+        self._waiting[call] = None
+        call.enter(QUEUED, self._loop.time(), self._concurrency.timeout)
+
+    def _start_waiting(self) -> None:
+        """Starts the calls for which there is room now."""
+        while self._waiting and len(self._active) - len(self._waiting) < self._most_running:
+            call = next(iter(self._waiting))
+            del self._waiting[call]
+            self._start(call)
+
     # Connecting
+
+    def _start(self, call: Call) -> None:
+        """On an idle connection that still stands, or on a new one."""
+        while self._idle:
+            connection = self._idle.pop()
+            transport = connection.transport
+            if transport is None or transport.is_closing():
+                continue
+            if connection.look(0):
+                connection.abort()
+                continue
+            call.reused = True
+            connection.begin(call)
+            return
+        self._dial(call)
 
     def _dial(self, call: Call) -> None:
         assert self._loop is not None
@@ -169,7 +229,7 @@ class Pool:
                 connection.begin(call)
 
     def send_again(self, call: Call) -> None:
-        """A connection from the idle ones died before it answered: it was stale. Once more, on a fresh one."""
+        """An idle connection had ended before the request reached its peer. Once more, on a fresh one."""
         call.connection = None
         call.reused = False
         self._dial(call)
@@ -178,6 +238,10 @@ class Pool:
 
     def finish(self, call: Call) -> None:
         self._active.discard(call)
+        if self._waiting:
+            self._waiting.pop(call, None)
+            assert self._loop is not None
+            self._loop.call_soon(self._start_waiting)  # later: then the connection of this call is idle
         call.connection = None
         call.dial = None
         call.request = None

@@ -5,6 +5,8 @@ Header names are lower-case bytes; a repeated header is joined with ", " (RFC 91
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 
@@ -28,6 +30,7 @@ class Request(Struct, eq=False):
     keep_alive: bool = True
     http10: bool = False
     body: bytes = b""
+    admission: Any = None  # what was found at the end of its head, for the handler
 
     def __repr__(self) -> str:
         return f"<Request {self.method!r} {self.path!r}, body of {len(self.body)} bytes>"

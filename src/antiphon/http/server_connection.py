@@ -8,15 +8,18 @@ keeps two deadlines, and the server's tick compares them with the clock.
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
-from enum import Enum, auto
 from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
+from antiphon.http.remote import Remote, remote_of
 from antiphon.http.request import Refusal, Request
+from antiphon.http.server_budget import SPENT
 from antiphon.http.server_exchange import CLOSE, Exchange, status_line
+from antiphon.http.server_limits import LINGER_BYTES, LINGER_SECONDS, LINGER_WHILE_DRAINING, BodyPace
+from antiphon.http.server_modes import BODY, CLOSED, ENDED, HEAD, IDLE, LINGERING, OPEN
 from antiphon.http.server_reader import RequestReader
+from antiphon.http.server_rules import refusal_for_fault
+from antiphon.http.server_sockets import reset_when_closed
 
 if TYPE_CHECKING:
     from antiphon.http.server import Server
@@ -25,46 +28,17 @@ HIGH_WATER: Final = 64 * 1024
 # The parser cannot be stopped inside a piece, so a piece is what bounds how many requests it may find at once.
 PIECE: Final = 8 * 1024
 QUEUED_BYTES: Final = 256 * 1024  # bodies read ahead; beyond that reading pauses
-# A client that is still sending when it is refused would get a reset instead of the answer if we just closed: so we
-# close our side only, and throw away what comes, for a while (RFC 9112 §9.6).
-LINGER_SECONDS: Final = 5.0
-LINGER_WHILE_DRAINING: Final = 0.5
-LINGER_BYTES: Final = 64 * 1024 * 1024
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER, no time
-
-
-class Mode(Enum):
-    OPEN = auto()  # reading requests
-    ENDED = auto()  # the last request was read, or one was refused; input is thrown away
-    LINGERING = auto()  # all is answered and our side closed
-    CLOSED = auto()
-
-
-class Wait(Enum):
-    """What `deadline` is for."""
-
-    IDLE = auto()
-    HEAD = auto()
-    BODY = auto()
-
-
-# Without these names each use of a member costs 80 ns in Python 3.11 (Enum looks it up through a descriptor).
-OPEN: Final = Mode.OPEN
-ENDED: Final = Mode.ENDED
-LINGERING: Final = Mode.LINGERING
-CLOSED: Final = Mode.CLOSED
-IDLE: Final = Wait.IDLE
-HEAD: Final = Wait.HEAD
-BODY: Final = Wait.BODY
 
 
 class ServerConnection(asyncio.Protocol):
     __slots__ = (
+        "_declared",
         "_exchange",
         "_held",
         "_mode",
         "_owes_continue",
+        "_pace",
         "_queue",
         "_queued",
         "_reader",
@@ -73,17 +47,20 @@ class ServerConnection(asyncio.Protocol):
         "_unsent",
         "_wait",
         "deadline",
-        "peer",
+        "remote",
         "served",
         "server",
         "stall",
         "transport",
     )
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, declared: str | None = None) -> None:
+        """`declared`: the client's address as a PROXY header says."""
         self.server = server
+        self._declared = declared
+        self.remote: Remote = None  # type: ignore[assignment]  # until connection_made
         self.transport: asyncio.Transport = None  # type: ignore[assignment]  # until connection_made
-        self._reader = RequestReader(server.limits, self._on_request, self._on_expect)
+        self._reader = RequestReader(server.limits, self._on_request, self._on_expect, server.wants_body, server.bodies)
         self._mode = OPEN
         self._wait = IDLE
         self._exchange: Exchange | None = None
@@ -94,14 +71,29 @@ class ServerConnection(asyncio.Protocol):
         self._owes_continue = False
         self._spare = LINGER_BYTES  # how much input may still be thrown away
         self._unsent = 0  # what waited to be written when that was last looked at
+        self._pace = BodyPace(server.limits)
         self.deadline = inf
         self.stall = inf  # when writing has been paused for too long
         self.served = False  # a first request has been read
-        self.peer = ""
+
+    @property
+    def client_address(self) -> str:
+        """Empty for a trusted proxy, which connects for many."""
+        return "" if self.remote.trusted is not None else self.remote.address
 
     @property
     def busy(self) -> bool:
         return self._exchange is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """Between two requests."""
+        return self.served and self._wait is IDLE and self._mode is OPEN and not self.busy and not self._queue
+
+    @property
+    def is_silent(self) -> bool:
+        """No request has begun."""
+        return not self.served and self._wait is IDLE and self._mode is OPEN
 
     @property
     def stalled(self) -> bool:
@@ -112,11 +104,12 @@ class ServerConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by class
         self.transport.set_write_buffer_limits(high=HIGH_WATER)
-        self.peer = peer_name(transport.get_extra_info("peername"))
+        self.remote = remote_of(transport, self._declared, self.server.trusted)
         self.deadline = self.server.clock() + self.server.limits.header_timeout
         refusal = self.server.admit(self)
         if refusal is not None:
             self._reader.barred = refusal
+            self._reader.vital = self.server.vital
 
     def data_received(self, data: bytes) -> None:
         if len(data) > PIECE or self._mode is not OPEN or self._held is not None:
@@ -129,7 +122,7 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(refusal)
             return
         if reader.fed:
-            self._await_rest()
+            self._await_rest(len(data))
 
     def eof_received(self) -> None:
         """A client that half-closes while it waits for an answer counts as gone. The transport then closes itself."""
@@ -142,7 +135,7 @@ class ServerConnection(asyncio.Protocol):
         self._lose()
         self.server.forget(self)
         self._reader.close()
-        self._held = None
+        self._unhold()
 
     def pause_writing(self) -> None:
         self._unsent = self.transport.get_write_buffer_size()
@@ -167,7 +160,7 @@ class ServerConnection(asyncio.Protocol):
             self._refuse(refusal)
             return
         if reader.fed:
-            self._await_rest()
+            self._await_rest(len(data))
 
     def _feed_in_pieces(self, data: bytes) -> None:
         view = memoryview(data)
@@ -176,25 +169,43 @@ class ServerConnection(asyncio.Protocol):
             if self._mode is not OPEN:
                 self._discard(len(view) - start)
                 return
+            if self._reader.inflater is not None and self._held is None:
+                self._take_turn()
             if self._held is not None:
-                self._held += view[start:]
+                self._hold(view[start:])
                 return
             end = start + max(PIECE, self._reader.rest())
             self._feed(view[start:end])
             start = end
 
-    def _await_rest(self) -> None:
+    def _take_turn(self) -> None:
+        if not self.server.inflating.may_go_on(self._make_room):
+            self._pause_reading()
+
+    def _await_rest(self, size: int) -> None:
         """Part of a request is here. Its head must be complete in time; its body must make progress."""
+        now = self.server.clock()
+        if self._wait is IDLE:
+            self._pace.begin(now)
         if self._reader.request is not None:
-            self._wait = BODY
-            self.deadline = inf if self._owes_continue else self.server.clock() + self.server.limits.body_timeout
+            if self._wait is not BODY:
+                self._wait = BODY
+                self._pace.begin_body(now)
+            deadline = self._pace.deadline(size, now)
+            self.deadline = inf if self._owes_continue else deadline
         elif self._wait is not HEAD:
             self._wait = HEAD
-            self.deadline = self.server.clock() + self.server.limits.header_timeout
+            self.deadline = now + self.server.limits.header_timeout
 
     def _on_request(self, request: Request) -> None:
         if self._mode is not OPEN:
             return
+        size = len(request.body)
+        bodies = self.server.bodies
+        if size and bodies.held + size > bodies.limit:
+            self._refuse(Refusal(503, SPENT), request)
+            return
+        bodies.held += size
         if not request.keep_alive:
             self._mode = ENDED
         self.served = True
@@ -222,8 +233,25 @@ class ServerConnection(asyncio.Protocol):
         self._queue.append(exchange)
         self._queued += len(exchange.request.body)
         if self._held is None and self._is_full():
-            self._held = b""
-            self.transport.pause_reading()
+            self._pause_reading()
+
+    def _pause_reading(self) -> None:
+        self._held = b""
+        self.transport.pause_reading()
+
+    def _hold(self, data: memoryview) -> None:
+        """Keep what was read and cannot be parsed yet."""
+        bodies = self.server.bodies
+        if bodies.held + len(data) > bodies.limit:
+            self.cut()
+            return
+        self._held = (self._held or b"") + data
+        bodies.held += len(data)
+
+    def _unhold(self) -> bytes:
+        held, self._held = self._held or b"", None
+        self.server.bodies.held -= len(held)
+        return held
 
     def _is_full(self) -> bool:
         return len(self._queue) >= self.server.limits.max_pipelined or self._queued > QUEUED_BYTES
@@ -231,7 +259,7 @@ class ServerConnection(asyncio.Protocol):
     def _make_room(self) -> None:
         if self._held is None or self._is_full() or self._mode is CLOSED:
             return
-        held, self._held = self._held, None
+        held = self._unhold()
         self.transport.resume_reading()
         if held:
             self.data_received(held)
@@ -262,13 +290,17 @@ class ServerConnection(asyncio.Protocol):
         if exchange.status:
             exchange.abort()
         else:
-            refusal = Refusal(500, "The server had an error while processing your request.")
-            exchange.respond(500, *self.server.render(refusal, exchange.request))
+            refusal = refusal_for_fault(error)
+            exchange.respond(refusal.status, *self.server.render(refusal, exchange.request, self.remote))
 
     def release(self, keep: bool) -> None:
         """The running exchange is finished."""
-        self._exchange = None
+        exchange, self._exchange = self._exchange, None
+        assert exchange is not None
         server = self.server
+        server.bodies.held -= len(exchange.request.body)
+        if exchange.on_end is not None:
+            server.call(exchange.on_end)
         if not keep:
             # More may be on its way than we read, and closing at once could then destroy the answer. In TLS our side
             # cannot be closed alone, and a client may wait for the end of the connection.
@@ -292,30 +324,30 @@ class ServerConnection(asyncio.Protocol):
         elif self._owes_continue:
             self._owes_continue = False
             self.transport.write(CONTINUE)
-            self._await_rest()
-        elif self._wait is IDLE:
-            self._rest()
-
-    def _rest(self) -> None:
-        if self.server.draining:
+            self._wait = IDLE  # its time begins now
+            self._await_rest(0)
+        elif self._wait is IDLE and self.server.draining:
             self._hang_up(linger=self.transport.can_write_eof())
-        else:
+        elif self._wait is IDLE:
             self.deadline = self.server.now + self.server.keepalive
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: Refusal, request: Request | None = None) -> None:
         """Read no further; answer in order, then close."""
         if self._mode is not OPEN:
             return
+        if refusal.__cause__ is not None:
+            self.server.log(refusal.__cause__)
         self._mode = ENDED
         self._wait = IDLE
         self._owes_continue = False
         self.deadline = inf
-        self._refusal = (refusal, self._reader.so_far())
+        self._refusal = (refusal, request or self._reader.so_far())
+        self._reader.drop()
         self._proceed()
 
     def _answer_refusal(self, refusal: Refusal, request: Request | None) -> None:
         self._refusal = None
-        headers, body = self.server.render(refusal, request)
+        headers, body = self.server.render(refusal, request, self.remote)
         shown = b"" if request is not None and request.method == b"HEAD" else body
         head = b"%b%bcontent-length: %d\r\n%b" % (status_line(refusal.status), headers, len(body), CLOSE)
         self.transport.write(head + shown)
@@ -341,22 +373,23 @@ class ServerConnection(asyncio.Protocol):
 
     def _set_closed(self) -> None:
         self._mode = CLOSED
-        self._unsent = self.transport.get_write_buffer_size()
-        linger = LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS
-        seconds = self.server.limits.write_timeout if self._unsent else linger
-        self.deadline = self.server.clock() + seconds
+        self._await_end(self.server.clock())
+
+    def _await_end(self, now: float) -> None:
+        """When to look whether all is written: then the client had its time. Writing has a time of its own."""
+        self.deadline = now + (LINGER_WHILE_DRAINING if self.server.draining else LINGER_SECONDS)
+        waiting = self.transport.get_write_buffer_size()
+        if waiting and self.stall == inf:
+            self._unsent = waiting
+            self.stall = now + self.server.limits.write_timeout
 
     def cut_short(self, *, flush: bool) -> None:
         """The handler gives up. A chunked body without its end is visibly incomplete; any other needs a reset."""
-        self._exchange = None
+        self._forget_running()
         if flush:
             self.close()
             return
-        sock = self.transport.get_extra_info("socket")
-        try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
-        except (AttributeError, OSError):  # closed already
-            pass
+        reset_when_closed(self.transport)
         self.cut()
 
     def refuse_running(self) -> None:
@@ -366,7 +399,7 @@ class ServerConnection(asyncio.Protocol):
             return
         lost = exchange.on_lost
         refusal = Refusal(503, "The server is shutting down.")
-        exchange.respond(503, *self.server.render(refusal, exchange.request))
+        exchange.respond(503, *self.server.render(refusal, exchange.request, self.remote))
         if lost is not None:
             self.server.call(lost)
 
@@ -378,17 +411,32 @@ class ServerConnection(asyncio.Protocol):
         self._lose()
 
     def _lose(self) -> None:
-        exchange, self._exchange = self._exchange, None
+        exchange = self._forget_running()
+        for waiting in self._queue:
+            self.server.bodies.held -= len(waiting.request.body)
         self._queue.clear()
         self._refusal = None
         callback = None if exchange is None else exchange.lose()
         if callback is not None:
             self.server.call(callback)
 
+    def _forget_running(self) -> Exchange | None:
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            self.server.bodies.held -= len(exchange.request.body)
+            if exchange.on_end is not None:
+                self.server.call(exchange.on_end)
+        return exchange
+
     def expire(self, now: float) -> None:
         """A deadline has passed."""
-        if self.stall <= now or self._mode in (CLOSED, LINGERING):
+        if self.stall <= now:
             self._cut_unless_reading(now)
+        elif self._mode in (CLOSED, LINGERING):
+            if self.transport.get_write_buffer_size():
+                self._await_end(now)
+            else:
+                self.cut()
         elif self._wait is IDLE:
             self.close()
         elif self._wait is HEAD:
@@ -402,9 +450,7 @@ class ServerConnection(asyncio.Protocol):
         if self._unsent >= before:
             self.cut()
             return
-        later = now + self.server.limits.write_timeout
-        self.stall = later if self.stall <= now else self.stall
-        self.deadline = later if self.deadline <= now else self.deadline
+        self.stall = now + self.server.limits.write_timeout
 
     def drain(self, grace: float) -> None:
         """The server is stopping: close what is idle. Who has just connected may still get a request in."""
@@ -414,11 +460,3 @@ class ServerConnection(asyncio.Protocol):
             self.close()
         else:
             self.deadline = min(self.deadline, self.server.clock() + grace)
-
-
-def peer_name(address: object) -> str:
-    """A client's address for the log: "192.0.2.1:5000", "[2001:db8::1]:5000", or "unix"."""
-    if not isinstance(address, tuple):
-        return "unix"
-    host, port = address[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -32,10 +32,12 @@ class Exchange:
         "_mute",
         "_transport",
         "closed",
+        "on_end",
         "on_lost",
         "on_pause",
         "on_resume",
         "received",
+        "remote",
         "request",
         "sent",
         "status",
@@ -43,19 +45,22 @@ class Exchange:
 
     def __init__(self, connection: ServerConnection, request: Request, received: float) -> None:
         self._connection = connection
+        self.remote = connection.remote
         self.request = request
         self.received = received  # loop time at which the request was complete
         self.status = 0  # until answered
         self.sent = 0  # bytes of the body
         self.closed = False
         self._chunking = False  # started, not closed, and the body goes out in chunks
+        self.on_end: Callable[[], None] | None = None  # called once, whatever the end is
         self.on_lost: Callable[[], None] | None = None
         self.on_pause: Callable[[], None] | None = None
         self.on_resume: Callable[[], None] | None = None
 
     @property
-    def peer(self) -> str:
-        return self._connection.peer
+    def client_address(self) -> str:
+        """Of the client that sent the request, as a trusted proxy names it."""
+        return self.remote.client(self.request.headers)
 
     @property
     def paused(self) -> bool:

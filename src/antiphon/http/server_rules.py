@@ -52,10 +52,20 @@ def head_size(target: bytes, headers: dict[bytes, bytes]) -> int:
 
 def refusal_for(error: HttpParserError, data: bytes | memoryview) -> Refusal:
     """The parser's complaint as a refusal; `data` begins with the request line, or is empty."""
-    if isinstance(error.__context__, Refusal):
-        return error.__context__
+    raised = error.__context__  # by one of our callbacks
+    if isinstance(raised, Refusal):
+        return raised
+    if raised is not None:
+        return refusal_for_fault(raised)
     if isinstance(error, HttpParserInvalidMethodError) and REQUEST_LINE.match(data):
         return Refusal(501, "The request method is not known.")
     if isinstance(error, HttpParserInvalidURLError):
         return Refusal(400, "The request target is not valid.")
     return Refusal(400, "The request is not valid HTTP/1.1.")
+
+
+def refusal_for_fault(error: BaseException) -> Refusal:
+    """What a client is told when we fail by our own fault."""
+    if isinstance(error, MemoryError):
+        return Refusal(503, "The server is out of memory. Please try again later.")
+    return Refusal(500, "The server had an error while processing your request.")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from antiphon.errors import RouteError
+from antiphon.routing.patterns import Patterns, is_pattern
 
-ANY_MODEL: Final = "*"  # the route of every name that has none of its own; never listed (decision 11)
 ECHO_LIMIT: Final = 200
 
 
@@ -29,19 +29,32 @@ class Route:
 class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = {route.model: route for route in routes}
-        self._any = self._routes.pop(ANY_MODEL, None)
+        self._patterns = Patterns(name for name in self._routes if is_pattern(name))
 
     def find(self, model: str) -> Route:
-        """The route of that very name, else the `*` route."""
-        route = self._routes.get(model, self._any)
+        """The route of that very name, else that of the pattern that fits best."""
+        route = self._routes.get(model) or self.match(model)
         if route is None:
-            raise RouteError(f"The model `{model[:ECHO_LIMIT]}` does not exist or you do not have access to it.")
+            raise unknown_model(model)
+        return route
+
+    def match(self, model: str) -> Route | None:
+        route = self._routes.get(model)
+        if route is None:
+            pattern = self._patterns.find(model)
+            route = None if pattern is None else self._routes[pattern]
         return route
 
     def __iter__(self) -> Iterator[Route]:
-        yield from self._routes.values()
-        if self._any is not None:
-            yield self._any
+        return iter(self._routes.values())
 
     def names(self) -> list[str]:
-        return list(self._routes)
+        """Patterns are no names."""
+        return [name for name in self._routes if not is_pattern(name)]
+
+    def patterns(self) -> list[Route]:
+        return [route for name, route in self._routes.items() if is_pattern(name)]
+
+
+def unknown_model(model: str) -> RouteError:
+    return RouteError(f"The model `{model[:ECHO_LIMIT]}` does not exist or you do not have access to it.")

@@ -1,4 +1,4 @@
-"""Which policy is in force for a turn: the route's over the key's over the server's, by dialect."""
+"""Which policy is in force for a turn, by route, key and dialect."""
 
 from __future__ import annotations
 

@@ -11,7 +11,18 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.safety.verdict import CALM, CATEGORIES, FAILED, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
+from antiphon.safety.verdict import (
+    CALM,
+    CATEGORIES,
+    FAILED,
+    FAILURES,
+    TOO_LONG,
+    TOO_SLOW,
+    UNSUPPORTED_LANGUAGE,
+    Severity,
+    Stage,
+    Verdict,
+)
 
 Results = dict[str, Any]  # `content_filter_results`
 
@@ -24,10 +35,13 @@ LISTS: Final = "custom_blocklists"  # Azure's name for it
 DETECTIONS: Final[Mapping[Stage, tuple[str, ...]]] = MappingProxyType(
     {Stage.PROMPT: (JAILBREAK,), Stage.ANSWER: (PROTECTED_CODE, PROTECTED_TEXT)}
 )
-ERRORS: Final[Mapping[str, str]] = MappingProxyType(
+# What is told of an error: code and message.
+ERRORS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        FAILED: "The contents are not filtered",  # Azure's words
-        UNSUPPORTED_LANGUAGE: "The contents are in a language that is not evaluated",
+        FAILED: (FAILED, "The contents are not filtered"),  # Azure's words
+        TOO_LONG: (FAILED, "The contents are too long to be filtered"),
+        TOO_SLOW: (FAILED, "The contents are not filtered: they are long, and there was no time"),
+        UNSUPPORTED_LANGUAGE: (UNSUPPORTED_LANGUAGE, "The contents are in a language that is not evaluated"),
     }
 )
 
@@ -74,7 +88,7 @@ class Grade:
 class Decision:
     results: Results
     blocked: bool
-    unjudged: bool = False  # … only because nobody could judge
+    unjudged: str | None = None  # the failure to judge that it is blocked for, where nothing else blocks it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +100,7 @@ class Side:
     detections: Mapping[str, Mode] = field(default_factory=dict)  # absent: annotate
     lists: Mapping[str, Mode] = field(default_factory=dict)  # by the list's name; absent: filter
     closed: bool = False  # what could not be judged is blocked
+    refuses_long: bool | None = None  # what is too long to be judged is blocked; None: where a finding can block
     filters: bool = field(init=False, compare=False)  # a finding can block
     blocks: bool = field(init=False, compare=False)  # a finding or a failure can block
     clean: Decision = field(init=False, compare=False)  # where nothing was found: nearly always
@@ -94,7 +109,7 @@ class Side:
         modes = [*(self.detections.get(name) for name in DETECTIONS[self.stage]), *self.lists.values()]
         filters = Mode.FILTER in modes or any(grade.blocks for grade in self.grades)
         object.__setattr__(self, "filters", filters)
-        object.__setattr__(self, "blocks", filters or self.closed)
+        object.__setattr__(self, "blocks", filters or self.closed or bool(self.refuses_long))
         object.__setattr__(self, "clean", self._decide(CALM))
 
     def tightened(self) -> Side:
@@ -126,9 +141,17 @@ class Side:
         if error is None and verdict.severities is None and any(grade.threshold is not None for grade in self.grades):
             error = FAILED  # whoever judges has no word on them: "safe" would be made up
         if error is not None:
-            results["error"] = {"code": error, "message": ERRORS[error]}
-        unjudged = self.closed and verdict.error == FAILED and not blocked
-        return Decision(results, blocked or unjudged, unjudged)
+            code, message = ERRORS[error]
+            results["error"] = {"code": code, "message": message}
+        unjudged = verdict.error if not blocked and self._refuses(verdict.error) else None
+        return Decision(results, blocked or unjudged is not None, unjudged)
+
+    def _refuses(self, error: str | None) -> bool:
+        """Whether what could not be judged for this error is blocked. A sender chooses the length of a text: who can be
+        blocked must not escape by it."""
+        if error in (TOO_LONG, TOO_SLOW):
+            return self.closed or (self.filters if self.refuses_long is None else self.refuses_long)
+        return self.closed and error in FAILURES
 
     def _detection(self, name: str, verdict: Verdict, mode: Mode) -> Results:
         detected = {
@@ -171,3 +194,5 @@ class Policy:
     asynchronous: bool = False  # text leaves at once, its verdict later
     hold: Hold = Hold()
     block_status: int = 400  # of a blocked prompt
+    judge_tools: bool = False  # what tools and schemas say of themselves is judged as part of the prompt
+    max_text: int | None = None  # characters of a prompt that are judged; of a longer one nothing is

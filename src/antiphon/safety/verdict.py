@@ -25,6 +25,10 @@ class Severity(IntEnum):
 CATEGORIES: Final = ("hate", "self_harm", "sexual", "violence")  # the order of `severities` and `scores`
 UNSUPPORTED_LANGUAGE: Final = "unsupported_language"
 FAILED: Final = "content_filter_error"
+# Two failures by the length of a text, which its sender chooses: it is never judged, or was not in time.
+TOO_LONG: Final = "too_long"
+TOO_SLOW: Final = "too_slow"
+FAILURES: Final = frozenset({FAILED, TOO_LONG, TOO_SLOW})
 
 SAFE: Final = (Severity.SAFE,) * len(CATEGORIES)
 
@@ -49,7 +53,7 @@ class Verdict:
     protected_code: bool | None = None
     citation: Citation | None = None
     lists: tuple[str, ...] = ()  # names of the rule lists that matched
-    error: str | None = None  # FAILED, or UNSUPPORTED_LANGUAGE
+    error: str | None = None  # one of FAILURES, or UNSUPPORTED_LANGUAGE
 
     def __or__(self, other: Verdict) -> Verdict:
         return Verdict(
@@ -77,6 +81,10 @@ T = TypeVar("T", Severity, float)
 NOTHING: Final = Verdict()
 CALM: Final = Verdict(severities=SAFE)
 FAILURE: Final = Verdict(error=FAILED)
+OVER_LENGTH: Final = Verdict(error=TOO_LONG)
+LATE: Final = Verdict(error=TOO_SLOW)
+
+_BY_BADNESS: Final = (TOO_LONG, TOO_SLOW, FAILED, UNSUPPORTED_LANGUAGE)
 
 
 def worst(verdicts: list[Verdict]) -> Verdict:
@@ -99,4 +107,6 @@ def _larger(one: float | None, other: float | None) -> float | None:
 
 def _worse_error(one: str | None, other: str | None) -> str | None:
     """A failure is worse than a language that nobody reads."""
-    return FAILED if FAILED in (one, other) else one or other
+    if one is None or other is None:
+        return one or other
+    return next((error for error in _BY_BADNESS if error in (one, other)), one)

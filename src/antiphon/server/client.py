@@ -23,10 +23,25 @@ EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-c
 
 
 class ChatClient:
-    __slots__ = ("_clock", "_committed", "_dialect", "_headers", "_id", "_sent", "_since", "exchange")
+    __slots__ = (
+        "_clock",
+        "_committed",
+        "_dialect",
+        "_headers",
+        "_id",
+        "_sent",
+        "_since",
+        "exchange",
+        "method",
+        "path",
+        "remote",
+    )
 
     def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
         self.exchange = exchange
+        self.remote = exchange.remote
+        self.method = exchange.request.method
+        self.path = exchange.request.path
         self._dialect = dialect
         self._id = request_id
         self._headers = headers

@@ -1,6 +1,7 @@
 """The front door: every request comes in here, every answer leaves in a dialect.
 
 It admits a request (path, method, key) and hands it to `flow.answer`; health and lists of models it answers itself.
+A request is admitted by its head: where the body is still to come, nothing of it is read before (`wants_body`).
 """
 
 from __future__ import annotations
@@ -9,17 +10,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
+from msgspec import Struct
+
 from antiphon.dialects import Dialect
-from antiphon.errors import AntiphonError, RequestError, RouteError
+from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming
 from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
+from antiphon.routing.route import unknown_model
+from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
-from antiphon.server.paths import EXACT, TURNS, Endpoint, Place, dialect_of, find
+from antiphon.server.models import Models
+from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -27,6 +34,7 @@ FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
     414: "uri_too_long",
+    429: "rate_limit_exceeded",
     431: "headers_too_large",
     503: "overloaded",
 }
@@ -36,44 +44,74 @@ FAULT_CODES = {
 class DoorOptions:
     dialect: str
     strict: bool
-    models: tuple[Document, ...]
     silence: float  # seconds of silence before a keep-alive comment (decision 15)
+    receipts: bool = True  # clients may ask for them
+    max_client_requests: int = 0  # of one address at a time; 0: no limit
+
+
+class Admission(Struct):
+    """What the head of a request says of it."""
+
+    place: Place
+    dialect: str
+    key: Key | None  # None: none is needed
 
 
 class Door:
     def __init__(
-        self, gateway: Gateway, keys: KeyRing, cors: Cors, options: DoorOptions, ready: Callable[[], Document]
+        self,
+        gateway: Gateway,
+        keys: KeyRing,
+        cors: Cors,
+        models: Models,
+        options: DoorOptions,
+        ready: Callable[[], Document],
     ) -> None:
         self._gateway = gateway
         self._keys = keys
         self._cors = cors
         self._options = options
         self._ready = ready  # what /readyz says besides its status; with a reason, requests would not be answered
-        self._models = {model["id"]: model for model in options.models}
+        self._callers = Callers(options.max_client_requests, keys_are_limited=keys.are_limited)
+        self._models = models
         self._turns = Turns(gateway, options.silence)
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
         request = exchange.request
         request_id = "req_" + self._gateway.entropy(16).hex()
-        dialect = self._options.dialect
         try:
-            place = EXACT.get(request.path) or find(request.path)
-            if place is None:
-                raise _unknown_path(request)
-            dialect = place.dialect or dialect
-            is_chat = place.endpoint is Endpoint.CHAT and request.method == b"POST"
-            if not is_chat and self._needs_no_key(exchange, request_id, place):
-                return
-            key = self._keys.admit(request.headers, dialect=dialect)
-            if place.dialect is None and key is not None and key.dialect is not None:
-                dialect = key.dialect
-            if is_chat or place.endpoint in TURNS:
-                self._begin_turn(exchange, request_id, self._gateway.dialects[dialect], key, place)
+            admission = request.admission or self._admit(request)
+            if isinstance(admission, AntiphonError):  # found at the end of the head
+                raise admission
+            if request.method == b"POST":
+                self._begin_turn(exchange, request_id, admission)
             else:
-                self._list(exchange, request_id, self._gateway.dialects[dialect], place)
+                self._answer(exchange, request_id, admission)
         except AntiphonError as error:
             self._refuse(exchange, request_id, self._dialect_of(request), error)
+
+    def wants_body(self, request: Request) -> bool:
+        """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
+        try:
+            request.admission = self._admit(request)
+        except AntiphonError as error:
+            request.admission = error.with_traceback(None)
+            return False
+        return request.method == b"POST"
+
+    def _admit(self, request: Request) -> Admission:
+        """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn."""
+        place = EXACT.get(request.path) or find(request.path)
+        if place is None:
+            raise _unknown_path(request)
+        dialect = place.dialect or self._options.dialect
+        if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
+            return Admission(place, dialect, None)
+        key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
+        if place.dialect is None and key is not None and key.dialect is not None:
+            dialect = key.dialect
+        return Admission(place, dialect, key)
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
@@ -83,14 +121,15 @@ class Door:
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
 
-    def render_fault(self, status: int, reason: str, request: Request | None) -> tuple[bytes, bytes]:
+    def render_fault(self, status: int, reason: str, request: Request | None, remote: Remote) -> tuple[bytes, bytes]:
         """A fault of HTTP itself, before there is a request to handle."""
         request_id = "req_" + self._gateway.entropy(16).hex()
         if status in (500, 503):
             error: AntiphonError = AntiphonError(reason, status=status, code=FAULT_CODES.get(status, "internal_error"))
         else:
             error = RequestError(reason, status=status, code=FAULT_CODES.get(status))
-        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), error=reason))
+        asked = None if request is None else (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, self._gateway.wall(), remote, asked, error=reason))
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
@@ -100,11 +139,16 @@ class Door:
 
     async def close(self) -> None:
         """Ends what is still running, after the server has drained."""
+        await self._models.close()
         await self._turns.close()
 
-    def _begin_turn(self, exchange: Exchange, request_id: str, dialect: Dialect, key: Key | None, place: Place) -> None:
+    def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
         headers = request.headers
+        place, key = admission.place, admission.key
+        dialect = self._gateway.dialects[admission.dialect]
+        if self._callers.is_limited:
+            self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
         incoming = Incoming(
             request_id,
@@ -112,50 +156,60 @@ class Door:
             dialect,
             ChatClient(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock),
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
-            b"x-antiphon-receipt" in headers and _wants_receipt(request),
+            b"x-antiphon-receipt" in headers and self._gives_receipt(request, key),
             None if key is None else key.name,
             headers,
             request.body,
             exchange.received,
         )
-        if place.endpoint is not Endpoint.CHAT:
-            incoming.path = request.path.decode("latin-1")
-        elif request.query and dialect.name == "skytells":
+        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         self._turns.begin(incoming)
 
     # Everything else
 
-    def _needs_no_key(self, exchange: Exchange, request_id: str, place: Place) -> bool:
-        """True: answered. Preflights, wrong methods and questions of health come before the key."""
-        request = exchange.request
-        preflight = self._cors.preflight(request.method, request.headers)
-        if preflight is not None:
-            self._send(exchange, request_id, 204, preflight, b"")
+    def _needs_no_key(self, request: Request, place: Place) -> bool:
+        """Preflights, wrong methods and questions of health come before the key."""
+        if self._cors.preflight(request.method, request.headers) is not None:
             return True
         if request.method != place.endpoint.method and not (
             request.method == b"HEAD" and place.endpoint.method == b"GET"
         ):
             raise _wrong_method(request)
-        if place.endpoint is Endpoint.HEALTH:
+        return place.endpoint in HEALTH
+
+    def _answer(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        endpoint = admission.place.endpoint
+        preflight = self._cors.preflight(exchange.request.method, exchange.request.headers)
+        if preflight is not None:
+            self._send(exchange, request_id, 204, preflight, b"")
+        elif endpoint is Endpoint.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
-        elif place.endpoint is Endpoint.READY:
+        elif endpoint is Endpoint.READY:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
         else:
-            return False
-        return True
+            self._list(exchange, request_id, self._gateway.dialects[admission.dialect], admission.place)
 
     def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
-        if place.endpoint is Endpoint.MODELS:
-            document = dialect.write_models([dict(model) for model in self._models.values()])
+        """Upstreams may have to be asked first."""
+        name = place.model if place.endpoint is Endpoint.MODEL else None
+        asked = self._models.refresh(name, sized=dialect.tells_sizes)
+        if asked is None:
+            self._answer_list(exchange, request_id, dialect, place)
         else:
-            model = self._models.get(place.model)
-            if model is None:
-                raise RouteError(f"The model `{place.model[:200]}` does not exist or you do not have access to it.")
-            document = dialect.write_model(dict(model))
-        self._json(exchange, request_id, 200, document)
+            asked.add_done_callback(lambda _: self._answer_list(exchange, request_id, dialect, place))
+
+    def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
+        if place.endpoint is Endpoint.MODELS:
+            self._json(exchange, request_id, 200, dialect.write_models(self._models.list_all()))
+            return
+        model = self._models.find(place.model, sized=dialect.tells_sizes)
+        if model is None:
+            self._refuse(exchange, request_id, dialect, unknown_model(place.model))
+        else:
+            self._json(exchange, request_id, 200, dialect.write_model(model))
 
     def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
         self._send(exchange, request_id, status, JSON, encode(document))
@@ -167,7 +221,8 @@ class Door:
             assert place is not None
             headers += b"allow: %b\r\n" % place.endpoint.method
         body = dialect.write_error(error, request_id)
-        if _wants_receipt(exchange.request):
+        key = self._keys.find(exchange.request.headers, dialect=dialect.name)
+        if self._gives_receipt(exchange.request, key):
             body["antiphon"] = empty_receipt(request_id, dialect)
         self._send(exchange, request_id, error.status, headers, encode(body), error.code or error.type)
 
@@ -178,19 +233,19 @@ class Door:
         spent = (self._gateway.clock() - exchange.received) * 1000
         headers += self._common(request_id, request) + b"openai-processing-ms: %d\r\n" % spent
         exchange.respond(status, headers, body)
-        wall, method, path = self._gateway.wall(), request.method, request.path
-        entry = other_entry(request_id, status, wall, ms=spent, method=method, path=path, error=error)
-        self._gateway.ledger.post(entry)
+        wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
+        self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
+
+    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+        """It was asked for, and may be: a receipt names upstreams."""
+        allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
+        return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
-
-
-def _wants_receipt(request: Request) -> bool:
-    return request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
 
 def _streams_by_query(query: bytes) -> bool:

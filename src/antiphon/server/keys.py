@@ -22,6 +22,8 @@ class Key:
     digest: bytes
     dialect: str | None
     strict: bool | None
+    receipts: bool | None = None
+    max_requests: int = 0  # that are being answered at a time; 0: no limit
 
 
 def digest(secret: bytes) -> bytes:
@@ -32,10 +34,12 @@ class KeyRing:
     def __init__(self, keys: Iterable[Key], *, required: bool) -> None:
         self._keys = {key.digest: key for key in keys}
         self._required = required
+        self.are_limited = any(key.max_requests for key in self._keys.values())
+        self.is_empty = not self._keys and not required  # then nobody is asked for a key
 
     def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
         """The key of this request. None: no key is needed (decision 19: an unknown one is then ignored)."""
-        if not self._keys and not self._required:
+        if self.is_empty:
             return None
         secret = presented(headers, dialect)
         key = self._find(secret)
@@ -50,7 +54,7 @@ class KeyRing:
     def _find(self, secret: bytes | None) -> Key | None:
         if not secret:
             return None
-        wanted = digest(secret)
+        wanted = hashlib.sha256(secret).digest()
         key = self._keys.get(wanted)
         return key if key is not None and hmac.compare_digest(key.digest, wanted) else None
 

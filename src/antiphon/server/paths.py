@@ -25,6 +25,7 @@ class Endpoint(Enum):
 
 
 TURNS = frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS, Endpoint.EMBEDDINGS, Endpoint.MODERATIONS})  # begin a turn
+HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
 # Maritaca's own clients use /api and /api/v1 (spec §2); None: the key's dialect, else the server's.
@@ -63,6 +64,7 @@ def _exact() -> Mapping[bytes, Place]:
 
 
 EXACT = _exact()
+VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEALTH)
 
 
 def find(path: bytes) -> Place | None:

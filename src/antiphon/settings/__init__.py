@@ -7,6 +7,7 @@
     environment.py  ANTIPHON_… variables laid over the file; names.py: which setting each one names
     walk.py         a document against the schema; relations.py: what holds between its parts
     embedded.py     the embedded model's rows and defaults; evaluators.py: those of [[safety.evaluator]]
+    models.py       [[model]] rows, over the packaged table
     load.py         the whole story
 Rules: every fault is found before anything is refused; a fault names its line or its variable, never a secret.
 """
@@ -23,6 +24,8 @@ from antiphon.settings.model import (
     EvaluatorSettings,
     HoldSettings,
     KeySettings,
+    ModelSettings,
+    PriceSettings,
     RouteSettings,
     SafetySettings,
     ServerSettings,
@@ -44,6 +47,8 @@ __all__ = [
     "Fault",
     "HoldSettings",
     "KeySettings",
+    "ModelSettings",
+    "PriceSettings",
     "RouteSettings",
     "SafetySettings",
     "Secret",

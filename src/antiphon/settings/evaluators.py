@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from antiphon.http.client import parse_url, proxy_for
+from antiphon.routing.patterns import is_pattern
 from antiphon.settings.faults import Path, Wrong, printable
 from antiphon.settings.kinds import Site, Suggestions
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
@@ -182,12 +183,15 @@ def _chat(row: Document, document: Document, routes: Suggestions, at: Path, faul
             if key in row:
                 faults.add((*at, key), f"'{key}' has no meaning beside 'route', whose target says it")
         _names({"route": [row["route"]]}, "route", routes, at, faults)
-        if row["route"] == "*" and not _wildcard_has_model(document):
-            faults.add((*at, "route"), 'the first target of [[route]] "*" names no model, so none could be asked')
+        name = row["route"]
+        if isinstance(name, str) and is_pattern(name) and not _names_model(document, name):
+            words = f"the first target of [[route]] {_quote(name)} names no model, so none could be asked"
+            faults.add((*at, "route"), words)
 
 
-def _wildcard_has_model(document: Document) -> bool:
-    targets = [rows(route, "targets") for _, route in rows(document, "route") if route.get("model") == "*"]
+def _names_model(document: Document, name: str) -> bool:
+    """Whether the first target of that route says which model it is."""
+    targets = [rows(route, "targets") for _, route in rows(document, "route") if route.get("model") == name]
     return any("model" in target for found in targets for place, target in found if place == 0)
 
 

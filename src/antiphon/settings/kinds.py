@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum, auto
 
@@ -18,6 +19,7 @@ from antiphon.settings.secret import Secret, find_secret, sendable
 
 LONGEST_NAME = 256
 MOST_SUGGESTIONS = 100  # of one kind: a file of thousands of faults is still refused quickly
+DEAREST = 1_000_000  # dollars for a million tokens
 LONGEST_WAIT = 31_536_000  # a year, in seconds: no timer of ours overflows
 TYPES: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
@@ -110,6 +112,15 @@ def _read_name(value: object, site: Site) -> str:
     return text
 
 
+def _read_target_model(value: object, site: Site) -> str:
+    text = _read_name(value, site)
+    if "*" in text:
+        raise Wrong(
+            "is sent to the upstream as it is written, so it cannot hold '*'; leave it out to send the client's"
+        )
+    return text
+
+
 def _read_parameter(value: object, site: Site) -> str:
     text = need_text(value)
     if not PARAMETER.fullmatch(text):
@@ -155,6 +166,18 @@ def _read_seconds(value: object, zero: bool, least: float) -> float:
     if value > LONGEST_WAIT:
         raise Wrong(f"must be {LONGEST_WAIT} seconds or less")
     return float(value)
+
+
+def _read_dollars(value: object, site: Site) -> int:
+    """-> micro-dollars. What stands in the file counts, digit by digit, not the float that it became."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Wrong(f"must be a number of dollars, not {name_type(value)}")
+    if not 0 <= value <= DEAREST:  # nor is nan
+        raise Wrong(f"must be from 0 to {DEAREST} dollars for a million tokens")
+    micros = Decimal(repr(value)) * 1_000_000
+    if micros != int(micros):
+        raise Wrong("must not have more than 6 decimals")
+    return int(micros)
 
 
 def _read_secret(value: object, site: Site) -> Secret:
@@ -233,7 +256,9 @@ def flag(word: str, other: str) -> Kind:
 
 
 SWITCH = Kind(_read_switch, Form.SWITCH)
+DOLLARS = Kind(_read_dollars, Form.VALUE)
 NAME = Kind(_read_name)
+TARGET_MODEL = Kind(_read_target_model)
 PARAMETER_NAME = Kind(_read_parameter)
 PATTERN = Kind(_read_pattern)
 WORKERS = Kind(_read_workers, Form.VALUE)

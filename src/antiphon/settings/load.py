@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.settings import embedded, environment, evaluators, relations
+from antiphon.settings import embedded, environment, evaluators, models, relations
 from antiphon.settings.faults import Fault, SettingsError, printable
 from antiphon.settings.kinds import Site
 from antiphon.settings.model import Settings
@@ -43,6 +43,7 @@ def load(
     evaluators.complete(document)
     settings = Walker(document, site, faults).read(ROOT, document, ())
     relations.check(document, faults, places)
+    models.check(document, faults, places)
     evaluators.check(document, faults, places)
     evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):
@@ -51,7 +52,8 @@ def load(
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
-    return replace(settings, path=path, warnings=relations.warn(settings))
+    warnings, idle = relations.warn(settings), relations.find_idle(document, places)
+    return replace(settings, path=path, warnings=warnings, idle=idle)
 
 
 def _read(path: str) -> str:

@@ -40,6 +40,8 @@ class Address:
 class TlsSettings:
     cert: str
     key: str
+    client_ca: str | None = None
+    client_auth: str | None = None  # `required` or `optional`; None: required where there is a client_ca
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,27 @@ class ServerSettings:
     auth: bool = False
     strict: bool = False
     max_body: int = 20 * 1024 * 1024
+    max_body_memory: int | None = None  # None: 256 MiB, or max_body where that is more
+    max_json_depth: int = 200
+    max_json_values: int = 500_000
     max_connections: int = 10_000
+    max_client_connections: int = 0  # 0: no limit
+    max_client_requests: int = 0
+    max_key_requests: int = 0
     tls: TlsSettings | None = None
+    trusted_proxies: tuple[str, ...] = ()
+    forwarded_header: str | None = None  # None: x-forwarded-for, or forwarded where there is none
+    proxy_protocol: bool = False
+    socket_mode: int | None = None  # None: as the umask has it
+    socket_group: int | None = None  # its number
+    receipts: bool = True
     drain: float = 30.0
+    lame_duck: float = 2.0
     keepalive: float = 15.0
     header_timeout: float = 10.0
     body_timeout: float = 30.0
+    min_body_rate: int = 1024
+    request_timeout: float = 300.0
     write_timeout: float = 30.0
     keepalive_comment: float | None = None  # None: as keepalive
     cors: tuple[str, ...] = ()
@@ -85,7 +102,11 @@ class UpstreamSettings:
     ca: str | None = None
     lacks: tuple[str, ...] | None = None  # None: as the catalog row says
     max_idle: int = 256
+    max_concurrent: int | None = None  # None: no limit
+    queue: int = 64
+    queue_timeout: float = 10.0
     proxy: bool = True
+    list_models: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +130,49 @@ class KeySettings:
     secret: Secret
     dialect: str | None = None
     strict: bool | None = None
+    receipts: bool | None = None
+    max_requests: int | None = None  # None: as the server's max_key_requests says
     safety: PolicySettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PriceSettings:
+    """Micro-dollars for a million tokens; written in dollars. None: as `input`, or as `output`."""
+
+    input: int
+    output: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    cache_write_1h: int | None = None
+    reasoning: int | None = None
+    audio_input: int | None = None
+    audio_cached: int | None = None
+    audio_output: int | None = None
+    image_input: int | None = None
+    image_output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """`[[model]]`: what the settings know of a model. None: as the packaged table says."""
+
+    name: str  # or a pattern
+    like: str | None = None  # the model that it is, by a name that the table knows
+    context: int | None = None
+    max_output: int | None = None
+    price: PriceSettings | None = None
+    sampling: bool | None = None
+    prefill: bool | None = None
+    tools: bool | None = None
+    forced_tools: bool | None = None
+    images: bool | None = None
+    json_schema: bool | None = None
+    mid_system: bool | None = None
+    thinking: str | None = None
+    efforts: tuple[str, ...] | None = None
+    least_budget: int | None = None
+    most_budget: int | None = None
+    max_tokens_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +236,10 @@ class PolicySettings:
     stream: str | None = None
     on_failure: str | None = None
     block_status: int | None = None
+    judge_tools: bool | None = None
+    max_text: int | None = None
+    too_long: str | None = None
+    override: bool = False  # of a route: its words count, however strict the key's and the server's are
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +280,10 @@ class Settings:
     safety: SafetySettings = SafetySettings()
     engine: EngineSettings = EngineSettings()
     accounts: AccountsSettings = AccountsSettings()
+    models: tuple[ModelSettings, ...] = ()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences
 
     @property
     def embedded(self) -> str | None:

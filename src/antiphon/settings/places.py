@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from antiphon.http.origin import parse_url
 from antiphon.settings.faults import Wrong, printable, quoted
 from antiphon.settings.kinds import Kind, Site, need_text
-from antiphon.settings.model import Address, TlsSettings
+from antiphon.settings.model import Address
 from antiphon.settings.secret import reason, resolve
 
 HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
@@ -164,19 +164,6 @@ def _read_log(value: object, site: Site) -> str:
     except (OSError, ValueError) as error:
         raise Wrong(f"refers to {quoted(text)}, which cannot be written: {reason(error)}") from None
     return path
-
-
-def check_tls(tls: TlsSettings) -> None:
-    """The certificate and the key exist; do they belong together?"""
-    try:
-        # A password would be asked for on the terminal; we say that there is none.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.cert, tls.key, password="")
-    except ssl.SSLError as error:
-        if error.reason == "KEY_VALUES_MISMATCH":
-            raise Wrong("has a key that does not belong to its certificate") from None
-        raise Wrong("needs a PEM certificate and its unencrypted PEM key") from None
-    except (OSError, ValueError) as error:
-        raise Wrong(f"cannot be used: {reason(error)}") from None
 
 
 ADDRESS = Kind(_read_address)

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import printable
 from antiphon.settings.kinds import Suggestions
-from antiphon.settings.model import EvaluatorSettings, Settings, UpstreamSettings
+from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
+from antiphon.settings.schema import IDLE
 from antiphon.settings.walk import Document, Faults, Places, rows
 
 
@@ -20,9 +21,11 @@ def check(document: Document, faults: Faults, places: Places) -> None:
     for table, label in (("upstream", "name"), ("route", "model"), ("key", "name")):
         _unique(document, table, label, faults, places)
     _urls(document, faults)
+    _queues(document, faults)
     _targets(document, faults)
     _locks(document, faults)
     _listeners(document, faults)
+    _bodies(document, faults)
 
 
 def check_keys(settings: Settings, faults: Faults) -> None:
@@ -50,6 +53,15 @@ def warn(settings: Settings) -> tuple[str, ...]:
     return tuple(_warnings(settings))
 
 
+def find_idle(document: Document, places: Places) -> tuple[str, ...]:
+    """The keys that are written and do nothing yet."""
+    return tuple(
+        f"{places.find((table, key))[1]}: [{table}]: '{key}' has no effect in this version."
+        for table, key in IDLE
+        if key in document.get(table, {})
+    )
+
+
 def _unique(document: Document, table: str, label: str, faults: Faults, places: Places) -> None:
     first: dict[str, int] = {}
     for position, row in rows(document, table):
@@ -67,6 +79,13 @@ def _urls(document: Document, faults: Faults) -> None:
     for position, row in rows(document, "upstream"):
         if "url" not in row and row.get("protocol") not in ("scripted", "embedded"):
             faults.miss(("upstream", position, "url"))
+
+
+def _queues(document: Document, faults: Faults) -> None:
+    for position, row in rows(document, "upstream"):
+        for key in ("queue", "queue_timeout"):
+            if key in row and "max_concurrent" not in row:
+                faults.add(("upstream", position, key), f"'{key}' does nothing without 'max_concurrent'")
 
 
 def _targets(document: Document, faults: Faults) -> None:
@@ -98,6 +117,15 @@ def _listeners(document: Document, faults: Faults) -> None:
         faults.add(("server", "control"), "'control' must not be the same address as 'listen'")
 
 
+def _bodies(document: Document, faults: Faults) -> None:
+    server = document.get("server")
+    if not isinstance(server, dict):
+        return
+    memory, largest = server.get("max_body_memory"), server.get("max_body", ServerSettings().max_body)
+    if isinstance(memory, int) and isinstance(largest, int) and 1 <= memory < largest:
+        faults.add(("server", "max_body_memory"), f"'max_body_memory' must be 'max_body' ({largest}) or more")
+
+
 def _warnings(settings: Settings) -> Iterator[str]:
     server = settings.server
     if not server.auth and not server.listen.loopback:
@@ -105,6 +133,7 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
             "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
         )
+    yield from _listener_warnings(server)
     used = {target.upstream for route in settings.routes for target in route.targets}
     for upstream in settings.upstreams:
         if upstream.name not in used:
@@ -114,6 +143,16 @@ def _warnings(settings: Settings) -> Iterator[str]:
     for row in settings.safety.evaluators:
         if _sends_in_clear(row):
             yield f'[[safety.evaluator]] "{printable(row.name)}" sends its credential unencrypted: its url is http://.'
+
+
+def _listener_warnings(server: ServerSettings) -> Iterator[str]:
+    if server.listen.unix is None and (server.socket_mode is not None or server.socket_group is not None):
+        yield f"socket_mode and socket_group do nothing: {server.listen} is no unix socket."
+    for network in server.trusted_proxies:
+        if network.endswith("/0"):
+            yield f"trusted_proxies holds {network}: every client may claim to have any address."
+    if server.forwarded_header is not None and not server.trusted_proxies:
+        yield "forwarded_header does nothing: there are no trusted_proxies."
 
 
 def _sends_in_clear(row: UpstreamSettings | EvaluatorSettings) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from antiphon.settings import model
 from antiphon.settings.kinds import (
+    DOLLARS,
     NAME,
     PARAMETER_NAME,
     PATTERN,
@@ -17,6 +18,7 @@ from antiphon.settings.kinds import (
     SECRET,
     STORE,
     SWITCH,
+    TARGET_MODEL,
     WORKERS,
     Kind,
     flag,
@@ -26,7 +28,9 @@ from antiphon.settings.kinds import (
     switch_or,
     whole,
 )
-from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL, check_tls
+from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
+from antiphon.settings.model import ModelSettings, ServerSettings, Settings
+from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,17 @@ class Rows:
 
 Node = Kind | Many | Table | Rows
 
+TOKENS = whole(1, 1_000_000_000)
 DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
 MODE = one_of("filter", "annotate")
 THRESHOLD = one_of("low", "medium", "high", "off")
 
-TLS = Table(model.TlsSettings, {"cert": FILE, "key": FILE}, required=("cert", "key"), check=check_tls)
+TLS = Table(
+    model.TlsSettings,
+    {"cert": FILE, "key": FILE, "client_ca": AUTHORITIES, "client_auth": one_of("required", "optional")},
+    required=("cert", "key"),
+    check=check_tls,
+)
 
 SERVER = Table(
     model.ServerSettings,
@@ -73,12 +83,27 @@ SERVER = Table(
         "auth": SWITCH,
         "strict": SWITCH,
         "max_body": whole(1),
+        "max_body_memory": whole(1),
+        "max_json_depth": whole(8, 500),
+        "max_json_values": whole(1000),
         "max_connections": whole(1),
+        "max_client_connections": whole(0),
+        "max_client_requests": whole(0),
+        "max_key_requests": whole(0),
         "tls": TLS,
+        "trusted_proxies": Many(NETWORK),
+        "forwarded_header": one_of("x-forwarded-for", "forwarded"),
+        "proxy_protocol": SWITCH,
+        "socket_mode": FILE_MODE,
+        "socket_group": GROUP,
+        "receipts": SWITCH,
         "drain": seconds(zero=True),
+        "lame_duck": seconds(zero=True),
         "keepalive": seconds(),
         "header_timeout": seconds(),
         "body_timeout": seconds(),
+        "min_body_rate": whole(0),
+        "request_timeout": seconds(),
         "write_timeout": seconds(),
         "keepalive_comment": seconds(),
         "cors": Many(ORIGIN),
@@ -106,14 +131,18 @@ UPSTREAM = Table(
         "ca": AUTHORITIES,
         "lacks": Many(PARAMETER_NAME),
         "max_idle": whole(0, 65536),
+        "max_concurrent": whole(1, 1_000_000),
+        "queue": whole(0, 1_000_000),
+        "queue_timeout": seconds(),
         "proxy": SWITCH,
+        "list_models": SWITCH,
     },
     required=("name", "protocol"),
 )
 
 TARGET = Table(
     model.TargetSettings,
-    {"upstream": NAME, "model": NAME, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
+    {"upstream": NAME, "model": TARGET_MODEL, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
     required=("upstream",),
 )
 
@@ -199,13 +228,20 @@ POLICY: dict[str, Node] = {
     "stream": one_of("hold", "async"),
     "on_failure": one_of("open", "closed"),
     "block_status": one_of_numbers(400, 451),
+    "judge_tools": SWITCH,
+    "max_text": whole(1),
+    "too_long": one_of("refuse", "unjudged"),
 }
 
 SAFETY = Table(_build_safety, {**POLICY, "evaluator": Rows(EVALUATOR, "kind")})
 
 ROUTE = Table(
     model.RouteSettings,
-    {"model": NAME, "targets": Rows(TARGET, "upstream", least=1), "safety": Table(model.PolicySettings, POLICY)},
+    {
+        "model": NAME,
+        "targets": Rows(TARGET, "upstream", least=1),
+        "safety": Table(model.PolicySettings, {**POLICY, "override": SWITCH}),
+    },
     required=("model", "targets"),
 )
 
@@ -216,6 +252,8 @@ KEY = Table(
         "secret": SECRET,
         "dialect": DIALECT,
         "strict": SWITCH,
+        "receipts": SWITCH,
+        "max_requests": whole(0),
         "safety": Table(model.PolicySettings, POLICY),
     },
     required=("name", "secret"),
@@ -236,6 +274,48 @@ ENGINE = Table(
     },
 )
 
+PRICE = Table(
+    model.PriceSettings,
+    {
+        "input": DOLLARS,
+        "output": DOLLARS,
+        "cached": DOLLARS,
+        "cache_write": DOLLARS,
+        "cache_write_1h": DOLLARS,
+        "reasoning": DOLLARS,
+        "audio_input": DOLLARS,
+        "audio_cached": DOLLARS,
+        "audio_output": DOLLARS,
+        "image_input": DOLLARS,
+        "image_output": DOLLARS,
+    },
+    required=("input",),
+)
+
+MODEL = Table(
+    model.ModelSettings,
+    {
+        "name": NAME,
+        "like": NAME,
+        "context": TOKENS,
+        "max_output": TOKENS,
+        "price": PRICE,
+        "sampling": SWITCH,
+        "prefill": SWITCH,
+        "tools": SWITCH,
+        "forced_tools": SWITCH,
+        "images": SWITCH,
+        "json_schema": SWITCH,
+        "mid_system": SWITCH,
+        "thinking": one_of("none", "budget", "adaptive", "always", "level"),
+        "efforts": Many(one_of("none", "minimal", "low", "medium", "high", "xhigh", "max")),
+        "least_budget": TOKENS,
+        "most_budget": TOKENS,
+        "max_tokens_name": one_of("max_tokens", "max_completion_tokens"),
+    },
+    required=("name",),
+)
+
 ACCOUNTS = Table(model.AccountsSettings, {"store": STORE, "counters": STORE})
 
 
@@ -244,9 +324,10 @@ def _build_settings(
     upstream: tuple[model.UpstreamSettings, ...] = (),
     route: tuple[model.RouteSettings, ...] = (),
     key: tuple[model.KeySettings, ...] = (),
+    model: tuple[ModelSettings, ...] = (),
     **parts: object,
-) -> model.Settings:
-    return model.Settings(server or model.ServerSettings(), upstream, route, key, **parts)  # type: ignore[arg-type]
+) -> Settings:
+    return Settings(server or ServerSettings(), upstream, route, key, models=model, **parts)  # type: ignore[arg-type]
 
 
 ROOT = Table(
@@ -259,6 +340,7 @@ ROOT = Table(
         "safety": SAFETY,
         "engine": ENGINE,
         "accounts": ACCOUNTS,
+        "model": Rows(MODEL, "name"),
     },
 )
 
@@ -279,3 +361,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "token": ("credential", "secret"),
     "type": ("protocol", "kind"),
 }
+
+# Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
+IDLE: tuple[tuple[str, str], ...] = (("server", "control"), ("accounts", "store"), ("accounts", "counters"))

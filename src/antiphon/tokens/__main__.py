@@ -6,6 +6,7 @@ answers by the rule of thumb and starts a new one on the next need.
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import BinaryIO
 
@@ -30,4 +31,6 @@ def serve(jobs: BinaryIO, tallies: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):  # meant for the worker, if sent to all processes
+        signal.signal(number, signal.SIG_IGN)
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -24,10 +24,12 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Receiver
 from antiphon.http.client import Call, ClientError, Failure, Pool
 from antiphon.upstreams.catalog import Row
+from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, Prepared, pass_through, plain_rules, prepare
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
+FULL = frozenset({Failure.BUSY, Failure.QUEUE_TIMEOUT})
 ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
@@ -65,8 +67,10 @@ class HttpUpstream:
         self._forward = tuple(dict.fromkeys(ALWAYS_FORWARDED + forward))
         self._log = log
         self._prepare: Callable[..., Prepared] = prepare
+        prefix = path.removesuffix(row.path.encode())
+        self._models_path = prefix + b"/models"
         self._beside: dict[str, HttpUpstream] = {}
-        self._beside = {endpoint: self._move(path.removesuffix(row.path.encode()), endpoint) for endpoint in row.offers}
+        self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers}
 
     def at(self, endpoint: str) -> HttpUpstream | None:
         return self._beside.get(endpoint)
@@ -87,9 +91,13 @@ class HttpUpstream:
         answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
         lines = self._headers
         for name in self._forward:
-            if name in headers:
+            if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", self._path, lines, body, answer)
+
+    async def models(self) -> list[Document]:
+        """What it says it has. Raises UnknownModels."""
+        return await ask_models(self._pool, self._models_path, self._headers)
 
     def conceal(self, error: UpstreamError) -> UpstreamError:
         for secret in self._secrets:
@@ -104,6 +112,11 @@ class HttpUpstream:
         if source and name == b"idempotency-key":
             value += b"-%d" % source
         return b"%b: %b\r\n" % (name, value)
+
+
+def connection_options(headers: Mapping[bytes, bytes]) -> set[bytes]:
+    """The headers that are meant for the client's own connection and end here (RFC 9110 §7.6.1)."""
+    return {option.strip().lower() for option in headers[b"connection"].split(b",")}
 
 
 class Answer:
@@ -192,10 +205,16 @@ class Answer:
             # Cut without the closing chunk, or silent after its last word: the stream judges whether that was all (F5).
             self._log(f"upstream {self._name}: {error}")
             self._receiver.end(self._decoder.close(), self._source)
+        elif error.failure in FULL:
+            words = "The upstream has as many requests as it may have at a time. Please try again."
+            self._fail(UpstreamError(words, status=503, code="overloaded", retry_after=1), str(error))
         elif error.failure in TIMEOUTS:
             self._fail(UpstreamError("The upstream did not answer in time.", status=504, code="timeout"), str(error))
         elif error.failure is Failure.RESET and self._status:
             self._fail(UpstreamError("The upstream cut its answer.", code="upstream_truncated"), str(error))
+        elif error.failure is Failure.TOO_LARGE:
+            too_large = UpstreamError("The upstream's answer is too large.", code="upstream_malformed")
+            self._fail(too_large, str(error))
         else:
             self._fail(UpstreamError("The upstream could not be reached or broke off."), str(error))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
+from antiphon.evaluators.embedded.disguises import Disguises
 from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
-from antiphon.evaluators.embedded.language import ENGLISH, HEADS, Gate, Parts
+from antiphon.evaluators.embedded.language import HEADS, Gate, Parts
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser
@@ -32,6 +35,7 @@ class Classifier:
     def __init__(
         self,
         normaliser: Normaliser,
+        disguises: Disguises,
         gate: Gate,
         cascade: Cascade,
         heads: dict[str, Head],
@@ -40,6 +44,7 @@ class Classifier:
         early: EarlyLook,
     ) -> None:
         self._normalise = normaliser
+        self._disguises = disguises
         self._gate = gate
         self._cascade = cascade
         self._heads = heads
@@ -58,12 +63,19 @@ class Classifier:
         normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
         network = EarlyNetwork.load(folder / "early.npz")
         early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
-        return cls(normaliser, gate, cascade, heads, self_harm, calibration, early)
+        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, self_harm, calibration, early)
 
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         return [self._judge(text, stage) for text in texts]
 
     def _judge(self, text: str, stage: Stage) -> Verdict:
+        """The text as it stands, and as it is meant where it looks disguised."""
+        verdict = self._read(text, stage)
+        for reading in self._disguises.readings(text):
+            verdict |= replace(self._read(reading, stage), error=None)  # a guess: what language it is says nothing
+        return verdict
+
+    def _read(self, text: str, stage: Stage) -> Verdict:
         parts = self._gate.split(self._normalise(text))
         found = [self._part(name, part, stage) for name, part in parts.texts.items()]
         if not found:
@@ -73,6 +85,7 @@ class Classifier:
             scores=tuple(max(column) for column in zip(*(v.scores or _NO_SCORES for v in found), strict=True)),
             jailbreak=any(v.jailbreak for v in found) if stage is Stage.PROMPT else None,
             jailbreak_score=max(v.jailbreak_score or 0.0 for v in found) if stage is Stage.PROMPT else None,
+            error=UNSUPPORTED_LANGUAGE if parts.unread else None,
         )
 
     def _part(self, language: str, text: str, stage: Stage) -> Verdict:

@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from antiphon.evaluators.embedded.language import ENGLISH, Gate
+from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.ngrams import Head
 from antiphon.evaluators.embedded.normalise import Normaliser
 from antiphon.evaluators.embedded.phrases import JAILBREAK, said

@@ -11,6 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
+from antiphon.evaluators.embedded.segment import cut_into_words
+
 # Marks that stack on Latin letters; those of scripts that need them (Arabic, Hebrew, Indic, Thai) stay.
 _MARKS: Final = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+")
 _HIDDEN: Final = re.compile(
@@ -40,7 +42,6 @@ _HIDES: Final = re.compile(r"[013457@$!|+8][a-zA-Z]")
 _SPACED: Final = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .\-_*·•|/]{1,3}[^\W\d_]){3,200}(?![^\W_])")
 _GAP: Final = re.compile(r"\s{2,}")
 _SEPARATOR: Final = re.compile(r"[\W_]+")
-_LONGEST: Final = 14  # letters of a word that run-together letters are cut into
 
 
 class Normaliser:
@@ -90,21 +91,4 @@ class Normaliser:
         if len(pieces) > 1:
             return " ".join(_SEPARATOR.sub("", piece) for piece in pieces)
         run = _SEPARATOR.sub("", letters)
-        return self._cut(run.lower()) if run.isascii() and not run.isdigit() else letters
-
-    def _cut(self, run: str) -> str:
-        """The cheapest way to read a run of letters as words (frequent words are cheap)."""
-        best: list[tuple[float, int]] = [(0.0, 0)]
-        for end in range(1, len(run) + 1):
-            starts = range(max(0, end - _LONGEST), end)
-            best.append(min((best[start][0] + self._cost(run[start:end]), start) for start in starts))
-        words: list[str] = []
-        end = len(run)
-        while end:
-            start = best[end][1]
-            words.append(run[start:end])
-            end = start
-        return " ".join(reversed(words))
-
-    def _cost(self, word: str) -> float:
-        return self._costs.get(word, 12.0 + 6.0 * len(word))
+        return cut_into_words(run.lower(), self._costs) if run.isascii() and not run.isdigit() else letters

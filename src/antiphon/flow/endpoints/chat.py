@@ -8,11 +8,13 @@ from functools import partial
 
 import msgspec
 
+from antiphon.chat.bounds import LARGE, JsonBounds, check_depth
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.fold import fold
+from antiphon.chat.plain_fields import SimpleFields
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, decode, parse
-from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts
+from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, tool_words
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, send, send_body
@@ -29,10 +31,11 @@ ChatTurn = Turn[ChatRequest]
 class ChatTexts:
     """How chat spells what is said."""
 
-    def prompt(self, request: ChatRequest) -> list[str]:
-        if request.plain is None:
-            return prompt_texts(request.document)
-        return newest_first(*judged_texts(request.plain))
+    def prompt(self, request: ChatRequest, tools: bool) -> list[str]:
+        plain = request.plain
+        found = prompt_texts(request.document) if plain is None else newest_first(*judged_texts(plain))
+        said = tool_words(request.document) if tools else ""
+        return [said, *found] if said else found
 
     def whole(self, choice: Document) -> list[str]:
         return answer_texts(choice["message"])
@@ -71,10 +74,13 @@ class ChatEndpoint:
     def __init__(self) -> None:
         self.texts = ChatTexts()
 
-    def parse(self, incoming: Incoming) -> ChatRequest:
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> ChatRequest:
         body = incoming.body
-        plain = None if incoming.strict or incoming.stream_asked else read_plain(body)
+        is_document = incoming.strict or incoming.stream_asked or len(body) > LARGE  # several tries would take too long
+        plain = None if is_document else read_plain(body)
         if plain is not None:
+            if type(plain.fields) is not SimpleFields:  # there is room for depth
+                check_depth(body, bounds)
             return ChatRequest(
                 body,
                 plain.model,
@@ -87,7 +93,7 @@ class ChatEndpoint:
                 False,
                 plain,
             )
-        document = decode(body)
+        document = decode(body, bounds)
         if incoming.stream_asked and document.get("stream") is None:
             document["stream"] = True
         return parse(document, strict=incoming.strict)

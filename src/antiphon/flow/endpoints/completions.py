@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from antiphon.chat import text_answer
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.prompt_request import PromptRequest, asked_texts, parse_completion
 from antiphon.chat.request import decode
@@ -23,7 +24,7 @@ from antiphon.flow.turn import Attempt
 class CompletionTexts:
     """How legacy completions spell what is said. A streamed choice and a whole one have the same shape."""
 
-    def prompt(self, request: PromptRequest) -> list[str] | None:
+    def prompt(self, request: PromptRequest, tools: bool) -> list[str] | None:
         return asked_texts(request.document)
 
     def whole(self, choice: Document) -> list[str]:
@@ -53,8 +54,8 @@ class CompletionsEndpoint:
     def __init__(self) -> None:
         self.texts = CompletionTexts()
 
-    def parse(self, incoming: Incoming) -> PromptRequest:
-        return parse_completion(decode(incoming.body), strict=incoming.strict)
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
+        return parse_completion(decode(incoming.body, bounds), strict=incoming.strict)
 
     def open(self, turn: PromptTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         request = turn.request

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from antiphon.chat import embedding_answer
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.failure import malformed
 from antiphon.chat.prompt_request import PromptRequest, parse_embedding
@@ -22,8 +23,8 @@ class EmbeddingsEndpoint:
     asks = "input"
     texts = None
 
-    def parse(self, incoming: Incoming) -> PromptRequest:
-        return parse_embedding(decode(incoming.body), strict=incoming.strict)
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
+        return parse_embedding(decode(incoming.body, bounds), strict=incoming.strict)
 
     def open(self, turn: PromptTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
         receiver = Gather(1, partial(resolve, ready), _refuse_stream, embedding_answer.read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, Protocol
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.request import NOT_JSON
 from antiphon.errors import RequestError
@@ -27,7 +28,7 @@ class Endpoint(Protocol[R]):
     def texts(self) -> Texts | None:
         """How to read what is said, for whoever judges it. None: it is no language."""
 
-    def parse(self, incoming: Incoming) -> R:
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> R:
         """Reads the request. Raises RequestError."""
 
     def open(self, turn: Turn[R], gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready) -> Receiver:
@@ -47,7 +48,7 @@ class LocalEndpoint(ABC, Generic[R]):
     asks: str
 
     @abstractmethod
-    def parse(self, incoming: Incoming) -> R:
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> R:
         """Reads the request. Raises RequestError."""
 
     @abstractmethod

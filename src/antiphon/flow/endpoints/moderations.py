@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.prompt_request import PromptRequest, parse_moderation
 from antiphon.chat.request import decode
 from antiphon.chat.spoken import readings
@@ -14,7 +15,7 @@ from antiphon.flow.ports import Document, Incoming, Scope
 from antiphon.flow.turn import Turn
 from antiphon.safety.moderation import MODEL, moderation_result
 from antiphon.safety.policy import Side
-from antiphon.safety.verdict import FAILED, Stage, Verdict
+from antiphon.safety.verdict import FAILURES, Stage, Verdict
 
 TOGETHER: Final = 8  # texts that are asked about at once
 OFF: Final = "The evaluators of this server are switched off."
@@ -24,8 +25,8 @@ UNJUDGED: Final = "The input could not be evaluated. Please try again."
 class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
     asks = "input"
 
-    def parse(self, incoming: Incoming) -> PromptRequest:
-        return parse_moderation(decode(incoming.body), strict=incoming.strict)
+    def parse(self, incoming: Incoming, bounds: JsonBounds) -> PromptRequest:
+        return parse_moderation(decode(incoming.body, bounds), strict=incoming.strict)
 
     async def answer(self, turn: Turn[PromptRequest], gateway: Gateway) -> Document:
         if gateway.judge is None:
@@ -38,7 +39,7 @@ class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
         for start in range(0, len(texts), TOGETHER):
             some = [gateway.judge.ask(Stage.PROMPT, readings(text), scope) for text in texts[start : start + TOGETHER]]
             verdicts += [await future for future in some]
-        if any(verdict.error == FAILED for verdict in verdicts):
+        if any(verdict.error in FAILURES for verdict in verdicts):
             raise OverloadError(UNJUDGED, code="content_filter_error", retry_after=1)
         results = [moderation_result(verdict, side) for verdict in verdicts]
         return {"id": "modr-" + gateway.entropy(12).hex(), "model": MODEL, "results": results}

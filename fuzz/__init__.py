@@ -1,0 +1,1 @@
+"""Fuzzers that run against a real gateway process: mutated requests, mutated answers, and a soak."""

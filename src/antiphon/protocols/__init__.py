@@ -1,0 +1,1 @@
+"""Foreign protocols: requests said in them, and their answers read. Pure: no sockets, no clock, no chance."""

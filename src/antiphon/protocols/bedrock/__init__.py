@@ -1,0 +1,5 @@
+"""Amazon Bedrock: Converse and ConverseStream."""
+
+from antiphon.protocols.bedrock.converse import Bedrock
+
+__all__ = ["Bedrock"]

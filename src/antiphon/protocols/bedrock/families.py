@@ -1,0 +1,37 @@
+"""What differs from one maker's models to another's on Bedrock. Rows: Converse itself is the same for all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """How the models of one maker take what Converse has no field for, in `additionalModelRequestFields`."""
+
+    mark: str  # in the model's id: "us.anthropic.claude-…"
+    effort: str | None = None  # how it is told how much to think; a row of `thinking.EFFORTS`
+    top_k: tuple[str, ...] = ("top_k",)  # where `top_k` goes
+    keeps_tools: bool = False  # takes tools and tool choices in its maker's own shape
+    user_first: bool = True  # a conversation must begin with the user
+
+
+UNKNOWN: Final = Family("", effort="output_config", user_first=False)
+CLAUDE: Final = Family("anthropic.", effort="claude", keeps_tools=True, user_first=False)
+FAMILIES: Final = (
+    CLAUDE,
+    Family("amazon.nova", effort="nova", top_k=("inferenceConfig", "topK")),
+    Family("openai.", effort="reasoning_effort"),
+    Family("qwen.", effort="reasoning_config"),
+    Family("deepseek.", effort="reasoning_config"),
+    Family("meta."),
+    Family("mistral."),
+    Family("cohere.", top_k=("k",)),
+)
+
+
+def family_of(model: str) -> Family:
+    """An ARN of an inference profile may not tell its maker."""
+    name = model.lower()
+    return next((family for family in FAMILIES if family.mark in name), UNKNOWN)

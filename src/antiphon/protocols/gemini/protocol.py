@@ -1,0 +1,38 @@
+"""Gemini's `generateContent` and `streamGenerateContent`. The same on Vertex: a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from antiphon.errors import UpstreamError
+from antiphon.protocols.facts import ModelFacts
+from antiphon.protocols.gemini import answer as whole
+from antiphon.protocols.gemini import encode as request
+from antiphon.protocols.gemini import failure
+from antiphon.protocols.gemini.stream import Stream
+from antiphon.protocols.protocol import Document, Encoded, Memory
+
+
+@dataclass(slots=True)
+class Gemini:
+    name: str
+    vertex: bool = False  # it has labels, and no `store`
+
+    def encode(
+        self, document: Document, model: str, facts: ModelFacts, memory: Memory | None, *, strict: bool
+    ) -> Encoded:
+        return request.encode(document, model, facts, memory, strict=strict, vertex=self.vertex)
+
+    def decode(self, answer: Document, model: str) -> Document:
+        return whole.decode(answer, model)
+
+    def open_stream(self, model: str) -> Stream:
+        return Stream(model)
+
+    def read_failure(self, status: int, body: bytes) -> UpstreamError:
+        return failure.read_failure(status, body)
+
+
+GEMINI: Final = Gemini("gemini")
+VERTEX_GEMINI: Final = Gemini("vertex-gemini", vertex=True)

@@ -1,0 +1,126 @@
+"""`tools` and `tool_choice` -> `tools` and `toolConfig`."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from antiphon.protocols.facts import ModelFacts
+from antiphon.protocols.gemini.notes import Notes, refusal
+from antiphon.protocols.gemini.schema import adapt
+from antiphon.protocols.gemini.words import camel
+from antiphon.protocols.protocol import Document
+
+# Gemini's own tools. `{"type": "google_search", "google_search": {…}}` is `{"googleSearch": {…}}`.
+_NATIVE: Final = frozenset(
+    {
+        *("googleSearch", "googleSearchRetrieval", "googleMaps", "codeExecution", "urlContext", "fileSearch"),
+        *("computerUse", "retrieval", "enterpriseWebSearch", "parallelAiSearch", "exaAiSearch", "mcpServers"),
+    }
+)
+# Tools of others that do the same.
+_ALIKE: Final = {
+    "web_search": "googleSearch",
+    "web_search_preview": "googleSearch",
+    "code_interpreter": "codeExecution",
+}
+
+
+def say_tools(document: Document, notes: Notes) -> tuple[list[Document], bool]:
+    """-> (Gemini's tools in the order in which they came, is any of them strict?)"""
+    said: list[Document] = []
+    strict = False
+    tools = document.get("tools") or [
+        {"type": "function", "function": function} for function in document.get("functions") or ()
+    ]
+    for index, tool in enumerate(tools):
+        function = tool.get("function")
+        if tool.get("type", "function") == "function" and isinstance(function, dict):
+            strict = strict or function.get("strict") is True
+            declaration = _declaration(function, f"tools[{index}].function", notes)
+            if said and "functionDeclarations" in said[-1]:
+                said[-1]["functionDeclarations"].append(declaration)
+            else:
+                said.append({"functionDeclarations": [declaration]})
+            if "cache_control" in tool or "cache_control" in function:
+                notes.drop(f"tools[{index}].cache_control", "Gemini caches by itself, or by cachedContent")
+        elif (native := _native(tool, f"tools[{index}]", notes)) is not None:
+            said.append(native)
+    if isinstance(options := document.get("web_search_options"), dict):
+        if options:
+            notes.drop("web_search_options", "Gemini searches without options")
+        said.append({"googleSearch": {}})
+    return said, strict
+
+
+def _declaration(function: Document, param: str, notes: Notes) -> Document:
+    said: Document = {"name": function["name"]}
+    if isinstance(description := function.get("description"), str):
+        said["description"] = description
+    if isinstance(parameters := function.get("parameters"), dict) and parameters:
+        said["parametersJsonSchema"] = adapt(parameters, param + ".parameters", notes)
+    return said
+
+
+def _native(tool: Document, param: str, notes: Notes) -> Document | None:
+    kind = str(tool.get("type"))
+    name = camel(kind)
+    if name in _NATIVE:
+        options = tool.get(kind, tool.get(name))
+        if options is None:
+            options = {key: value for key, value in tool.items() if key != "type"}
+        return {name: options}
+    if kind in _ALIKE:
+        if len(tool) > 1:
+            notes.rewrite(param, f"'{_ALIKE[kind]}' of Gemini was sent, without options")
+        return {_ALIKE[kind]: {}}
+    notes.drop(param, f"Gemini has no tools of the type '{kind[:64]}'")
+    return None
+
+
+def say_choice(document: Document, tools: list[Document], strict: bool, facts: ModelFacts, notes: Notes) -> Document:
+    """`functionCallingConfig`; empty where Gemini's own default is meant."""
+    choice = document.get("tool_choice")
+    if choice is None:
+        choice = document.get("function_call")
+    declared = [one["name"] for tool in tools for one in tool.get("functionDeclarations", ())]
+    if document.get("parallel_tool_calls") is False and declared:
+        notes.drop("parallel_tool_calls", "Gemini calls as many tools as it wants")
+    if not declared:
+        return {}
+    mode, names = _read_choice(choice, notes)
+    if names is not None and (unknown := [name for name in names if name not in declared]):
+        raise refusal("tool_choice", f"there is no tool '{unknown[0][:64]}'")
+    if mode == "ANY" and not facts.takes_forced_tools:
+        notes.rewrite("tool_choice", "the model cannot be forced to call a tool")
+        mode, names = "AUTO", None
+    if mode == "AUTO" and (strict or names):
+        mode = "VALIDATED"  # arguments by their schema; of these tools only
+    if mode == "AUTO":
+        return {}
+    return {"mode": mode} if names is None else {"mode": mode, "allowedFunctionNames": names}
+
+
+def _read_choice(choice: Any, notes: Notes) -> tuple[str, list[str] | None]:
+    if choice is None or choice == "auto":
+        return "AUTO", None
+    if choice == "none":
+        return "NONE", None
+    if choice in ("required", "any"):
+        return "ANY", None
+    if isinstance(choice, dict):
+        allowed = choice.get("allowed_tools")
+        if isinstance(allowed, dict):
+            names = [_name(tool) for tool in allowed.get("tools") or ()]
+            return "ANY" if allowed.get("mode") == "required" else "AUTO", [name for name in names if name]
+        if name := _name(choice):
+            return "ANY", [name]
+    notes.drop("tool_choice", "Gemini has no such choice")
+    return "AUTO", None
+
+
+def _name(choice: Any) -> str:
+    if not isinstance(choice, dict):
+        return ""
+    function = choice.get("function")
+    name = function.get("name") if isinstance(function, dict) else choice.get("name")
+    return name if isinstance(name, str) else ""
