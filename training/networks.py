@@ -74,9 +74,8 @@ class Encoder(nn.Module):
                 _copied(getattr(layer, ours), base, f"encoder.layer.{index}.{theirs}")
             self.L.append(layer)
         if self.mpnet:
-            self.relative = nn.Embedding.from_pretrained(
-                base["encoder.relative_attention_bias.weight"].float(), freeze=False
-            )
+            # Frozen: a bias that learns would keep attention from its fast kernels.
+            self.relative = nn.Embedding.from_pretrained(base["encoder.relative_attention_bias.weight"].float())
         self.drop = nn.Dropout(0.1)
         self.head = nn.Sequential(nn.Linear(2 * width, 256), nn.ReLU(), nn.Dropout(0.2), nn.Linear(256, LABELS))
 

@@ -7,10 +7,22 @@ Some sentences are cruel or lewd on purpose: they are what the classifier has to
 
 from __future__ import annotations
 
-from training.rows import answers, care, groups, injections, intent, jailbreak, prose, reports, scary, technical
+from training.rows import (
+    answers,
+    care,
+    groups,
+    injections,
+    intent,
+    jailbreak,
+    prose,
+    reports,
+    requests,
+    scary,
+    technical,
+)
 from training.rows.grammar import Row
 
-FAMILIES = (prose, scary, technical, answers, intent, care, groups, reports)
+FAMILIES = (prose, scary, technical, answers, intent, care, groups, reports, requests)
 
 
 def build(held_out: bool, goals: list[str], benign: list[str], documents: list[str]) -> list[Row]:
