@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 from torch import Tensor
 
 from training.initializers import read_initializers
@@ -140,8 +141,6 @@ def _tensors(arrays: dict[str, Array]) -> dict[str, Tensor]:
 
 
 def main() -> None:
-    from safetensors.numpy import load_file
-
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mpnet", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)

@@ -20,41 +20,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from antiphon.evaluators.embedded.calibration import Brief, Cuts
-from antiphon.evaluators.embedded.cascade import READ_AT_MOST, Reader, cut
+from antiphon.evaluators.embedded.cascade import READ_AT_MOST, cut
 from antiphon.evaluators.embedded.language import Gate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
 from antiphon.evaluators.embedded.normalise import Normaliser
-from antiphon.evaluators.embedded.wordpiece import UNKNOWN, WordPiece
+from antiphon.evaluators.embedded.wordpiece import CLS, SEP, UNKNOWN, WordPiece
 from training import probes
 from training.data import OTHER_LANGUAGES, read_rows, read_set
 from training.prepare import HELD_OUT, dev_sets
 
 CATEGORIES = len(LABELS) - 1
-ESCALATED = 0.13  # share of benign prompts' tokens that the encoder may read; CPU per 100 tokens depends on it
+ESCALATED = 0.15  # share of benign prompts' tokens that the encoder may read; CPU per 100 tokens depends on it
 CARE = (1.0, 0.8, 0.8, 1.3, 1.2)  # the small network tells violence and jailbreaks apart worst, self-harm and sex best
-LOOSEST = np.array(
-    [-2.5, -4.0, -3.5, -3.5, -1.5], dtype=np.float32
-)  # bars are never below: what is read to choose them
+LOOSEST = np.array([-2.0, -2.65, -2.7, -2.85, -1.4], dtype=np.float32)  # bars are never below
 FLOOR = -9.0  # of windows that the encoder did not read
-CROWD, MOST, JAILBREAK_CROWD = 0.5, 2.0, 1.0
+CROWD, MOST, JAILBREAK_CROWD = 0.8, 3.0, 1.0
 # Of each set: the share of harmless texts that may be filtered, by the beginning of the source's name.
 PROMPTS = {
     "dev_benign": 0.0035, "fiction_books:fiction_violent": 0.06, "fiction_books:fiction_calm": 0.01,
-    "fiction_litbank": 0.015, "news_agnews": 0.01, "war_wikitext": 0.02, "system_prompts": 0.012, "notinject": 0.006,
+    "fiction_litbank": 0.015, "news_agnews": 0.01, "war_wikitext": 0.02, "system_prompts": 0.011, "notinject": 0.012,
 }  # fmt: skip
-ANSWERS = {"dev_benign_resp": 0.006, "benign_answers_new": 0.006, "streams": 0.012}
+ANSWERS = {"dev_benign_resp": 0.008, "benign_answers_new": 0.008, "streams": 0.012}
 JAILBREAKS = {"dev_benign": 0.006, "dev_benign:arena_hard": 0.008, "system_prompts": 0.012, "notinject": 0.03}
 LOW_PROMPTS, LOW_ANSWERS = 0.012, 0.0145
 LOW_BRIEF = 0.008  # of benign fragments of one to six words, and of usual brief answers
-BRIEF = 8  # tokens
+BRIEF, BRIEF_RISE = 5, 1.0  # tokens, logits
 MARGIN = 0.05
-LOWEST = np.array([1.5, 0.3, 0.3, 0.5, 0.3])  # a cut to medium is never below
+LOWEST = np.array([1.2, 1.0, 1.0, 1.5, 1.0])  # a cut to medium is never below
 WIDEST, HIGH = 2.0, 3.0  # logits from low to medium at most, from medium to high
 STREAM_NEW, STREAM_BEFORE = 48, 96  # words; about 64 and 128 tokens
-AMID = (300, 600, 2_000)  # characters of harmless text around harm
-EVERY = {"benign_answers_new": 3, "dev_benign_resp": 2, "fiction_litbank": 2, "dev_hatecheck": 2, "sdcnl_suicide": 4}
+AMID = (300, 2_000)  # characters of harmless text around harm
+EVERY = {"benign_answers_new": 3, "dev_benign_resp": 2, "fiction_litbank": 2, "dev_hatecheck": 3, "sdcnl_suicide": 4}
 SUITE = {"Suicide": 1, "Child": 2, "Physical": 3}  # what dev_sst calls our categories
 Rows = list[dict[str, Any]]
 
@@ -85,7 +83,7 @@ class Texts:
         self.normalise = Normaliser(self.tokens.ids)
         self.gate = Gate.load(folder / "languages.npz")
         self.small = Network(folder / "cnn.onnx")
-        self.reader = Reader(self.small, Network(folder / "encoder.onnx"), LOOSEST)
+        self.encoder = Network(folder / "encoder.onnx")
 
     def __call__(self, text: str) -> Found:
         part = self.gate.split(self.normalise(text)).texts.get(ENGLISH, "")
@@ -95,7 +93,7 @@ class Texts:
         large = np.full(small.shape, FLOOR, dtype=np.float32)
         for index in np.argsort(-doubt, kind="stable")[:READ_AT_MOST]:
             if doubt[index] >= 0:
-                large[index] = self.reader.read(pieces[index])
+                large[index] = self.encoder([CLS, *pieces[index], SEP])
         return Found(small, large, [len(piece) for piece in pieces])
 
 
@@ -227,7 +225,7 @@ def low_gap(benign: list[NDArray[Any]], medium: NDArray[Any], budget: float) -> 
 def brief_gap(found: list[Found], logits: NDArray[Any], stages: dict[str, list[list[float]]]) -> float:
     """The widest distance from low to medium of hate at which few enough of the brief texts are low."""
     for wide in np.arange(1.5, 0.0, -0.05):
-        brief = Brief(BRIEF, float(wide))
+        brief = Brief(BRIEF, float(wide), BRIEF_RISE)
         shares = []
         for rows in stages.values():
             hate, *others = [Cuts(*row) for row in rows[:CATEGORIES]]
@@ -262,7 +260,7 @@ def choose(read: Judged, found: dict[str, list[Found]]) -> dict[str, Any]:
     for category, logits in enumerate(positive[:CATEGORIES]):
         print(LABELS[category], "found as prompts", round(float((logits >= prompts[category]).mean()), 3), len(logits))
     gap = brief_gap(found["brief"], read.logits["brief"], stages)
-    return {"cuts": stages, "brief": {"tokens": BRIEF, "gap": gap}}
+    return {"cuts": stages, "brief": {"tokens": BRIEF, "gap": gap, "rise": BRIEF_RISE}}
 
 
 def heads(data: Path, folder: Path) -> dict[str, Any]:

@@ -3,7 +3,10 @@ windows of training/teach.py; labels count beside. They stop by the clock, at a 
 
     python -m training.imitate encoder --data FOLDER_OF_PREPARE --pool POOL --weights WEIGHTS --out OUT --limit 480
     python -m training.imitate small   (the same)
-    python -m training.imitate mean    --data … --weights … --out OUT    the mean of OUT/L6-*: encoders of several seeds
+    python -m training.imitate mean    --data … --weights … --out OUT
+
+`mean` takes the mean of OUT/L6-*, the encoders of several seeds, and of that and the shipped encoder: what no row of
+today shows is forgotten less. With `--minilm` students start from that file instead of the shipped networks.
 """
 
 from __future__ import annotations
@@ -30,7 +33,10 @@ CLOSE = 0.05  # weight of the distance in logits: it keeps the order among the h
 FARTHEST = 7.0
 
 
-def student(kind: str, weights: Path) -> nn.Module:
+def student(kind: str, weights: Path, minilm: Path | None = None) -> nn.Module:
+    if minilm:
+        base = {name: value.float() for name, value in load_file(minilm).items()}
+        return (Convolutions(base) if kind == "small" else Encoder(base)).to(DEVICE)
     base = read_encoder(weights / "encoder.onnx")
     if kind == "small":
         model: nn.Module = Convolutions(base)
@@ -83,31 +89,39 @@ def save(model: nn.Module, path: Path) -> None:
     save_file(dict(items[half:]), f"{path}_1.safetensors")
 
 
-def mean(weights: Path, out: Path) -> nn.Module:
+def mean(weights: Path, out: Path, share: float) -> nn.Module:
+    """Of the encoders of several seeds; and of that (`share`) and the shipped one."""
     model = student("encoder", weights)
     firsts = sorted(out.glob("L6-*_0.safetensors"))
     seconds = sorted(out.glob("L6-*_1.safetensors"))
     states = [load_file(one) | load_file(two) for one, two in zip(firsts, seconds, strict=True)]
     middle = {name: torch.stack([state[name].float() for state in states]).mean(0) for name in states[0]}
-    model.load_state_dict(middle, strict=False)
+    shipped = model.state_dict()
+    model.load_state_dict(
+        {
+            name: value.lerp(middle[name].to(DEVICE), share) if name in middle else value
+            for name, value in shipped.items()
+        }
+    )
     return model.eval()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=["encoder", "small", "mean"])
-    for name in ("data", "pool", "weights", "out"):
+    for name in ("data", "pool", "weights", "minilm", "out"):
         parser.add_argument("--" + name, type=Path)
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--limit", type=float, default=480, help="seconds of training")
+    parser.add_argument("--share", type=float, default=0.6, help="of the new encoder in the mean")
     parser.add_argument("--every", type=int, default=1)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     corpus = Corpus(options.data, options.every)
     if options.kind == "mean":
-        name, model = "L6", mean(options.weights, options.out)
+        name, model = "L6", mean(options.weights, options.out, options.share)
     else:
-        model = student(options.kind, options.weights)
+        model = student(options.kind, options.weights, options.minilm)
         imitate(options.kind, model, corpus, options.pool, options.seed, options.limit)
         name = "CNN" if options.kind == "small" else f"L6-{options.seed}"
     save(model, options.out / name)

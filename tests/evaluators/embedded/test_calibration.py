@@ -46,19 +46,21 @@ def test_one_score_lies_as_far_from_medium_in_every_category(stage: Stage) -> No
     assert len({round(each.high - each.medium, 2) for each in cuts}) == 1
 
 
-def test_low_begins_close_to_medium_where_a_text_is_brief() -> None:
-    brief = Brief(tokens=8, gap=0.5)
-    assert brief(CUTS, 1).low == brief(CUTS, 8).low == 0.0
-    assert brief(CUTS, 12).low == -0.5
+def test_cuts_lie_higher_and_closer_where_a_text_is_brief() -> None:
+    brief = Brief(tokens=8, gap=0.5, rise=1.0)
+    assert brief(CUTS, 1) == brief(CUTS, 8) == Cuts(1.0, 1.5, 4.0)
+    assert brief(CUTS, 12) == Cuts(0.0, 1.0, 3.5)
     assert brief(CUTS, 16) == brief(CUTS, 1_000) == CUTS
-    assert brief(Cuts(0.3, 0.5, 3.0), 1).low == 0.3  # already closer than that
+    assert brief(Cuts(0.3, 0.5, 3.0), 1).low == 1.0
 
 
 @given(st.integers(0, 500))
-def test_only_low_depends_on_the_length(tokens: int) -> None:
-    found = Brief(tokens=8, gap=0.5)(CUTS, tokens)
-    assert CUTS.low <= found.low < found.medium == CUTS.medium
-    assert found.high == CUTS.high
+def test_a_longer_text_is_never_judged_more_mildly(tokens: int) -> None:
+    brief = Brief(tokens=8, gap=0.5, rise=1.0)
+    one, longer = brief(CUTS, tokens), brief(CUTS, tokens + 1)
+    assert one.low < one.medium < one.high
+    assert CUTS.low <= longer.low <= one.low
+    assert CUTS.medium <= longer.medium <= one.medium
 
 
 def test_the_bar_of_many_windows_is_bounded() -> None:

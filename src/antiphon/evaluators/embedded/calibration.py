@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,15 +42,19 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A text of few tokens says too little for *low*, which begins only shortly before medium there."""
+    """A text of few tokens says too little: its cuts lie higher, and *low* begins only shortly before medium."""
 
-    tokens: int  # up to which that is so; at twice as many the cut to low is where it is for all texts
+    tokens: int  # up to which that is so; at twice as many the cuts are where they are for all texts
     gap: float  # logits between low and medium
+    rise: float  # logits by which medium and high lie higher
 
     def __call__(self, cuts: Cuts, tokens: int) -> Cuts:
         share = min(max(2.0 - tokens / self.tokens, 0.0), 1.0)
-        rise = max(cuts.medium - self.gap - cuts.low, 0.0)
-        return replace(cuts, low=cuts.low + share * rise) if share and rise else cuts
+        if not share:
+            return cuts
+        medium = cuts.medium + share * self.rise
+        low = cuts.low + share * max(cuts.medium + self.rise - self.gap - cuts.low, 0.0)
+        return Cuts(low, medium, cuts.high + share * self.rise)
 
 
 @dataclass(frozen=True, slots=True)
