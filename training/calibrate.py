@@ -32,7 +32,7 @@ from training.data import OTHER_LANGUAGES, read_rows, read_set
 from training.prepare import HELD_OUT, dev_sets
 
 CATEGORIES = len(LABELS) - 1
-ESCALATED = 0.15  # share of benign prompts' tokens that the encoder may read; CPU per 100 tokens depends on it
+ESCALATED = 0.13  # share of benign prompts' tokens that the encoder may read; CPU per 100 tokens depends on it
 CARE = (1.0, 0.8, 0.8, 1.3, 1.2)  # the small network tells violence and jailbreaks apart worst, self-harm and sex best
 LOOSEST = np.array([-2.0, -2.65, -2.7, -2.85, -1.4], dtype=np.float32)  # bars are never below
 FLOOR = -9.0  # of windows that the encoder did not read
