@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from antiphon.evaluators.embedded.calibration import Brief, Cuts
+from antiphon.evaluators.embedded.calibration import FEW, Brief, Cuts
 from antiphon.evaluators.embedded.cascade import READ_AT_MOST, cut
 from antiphon.evaluators.embedded.language import Gate
 from antiphon.evaluators.embedded.latin import ENGLISH
@@ -36,7 +36,7 @@ ESCALATED = 0.13  # share of benign prompts' tokens that the encoder may read; C
 CARE = (1.0, 0.8, 0.8, 1.3, 1.2)  # the small network tells violence and jailbreaks apart worst, self-harm and sex best
 LOOSEST = np.array([-2.0, -2.65, -2.7, -2.85, -1.4], dtype=np.float32)  # bars are never below
 FLOOR = -9.0  # of windows that the encoder did not read
-CROWD, MOST, JAILBREAK_CROWD = 1.0, 3.0, 1.0
+CROWD, MOST, JAILBREAK_CROWD = 0.9, 3.0, 1.0
 # Of each set: the share of harmless texts that may be filtered, by the beginning of the source's name.
 PROMPTS = {
     "dev_benign": 0.0035, "fiction_books:fiction_violent": 0.06, "fiction_books:fiction_calm": 0.01,
@@ -70,7 +70,7 @@ class Found(NamedTuple):
         read = np.argsort(-doubt, kind="stable")[:READ_AT_MOST]
         logits = np.full(self.large.shape, FLOOR)
         logits[read] = np.where(doubt[read, None] >= 0, self.large[read], FLOOR)
-        harm = min(CROWD * np.log(max(len(logits) / 2, 1.0)), MOST)
+        harm = min(CROWD * np.log(max(len(logits) / FEW, 1.0)), MOST)
         bar = [harm] * CATEGORIES + [JAILBREAK_CROWD * np.log(len(logits))]
         return np.asarray(logits.max(axis=0) - np.array(bar))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.evaluators.embedded.calibration import Brief, Calibration, Cuts
+from antiphon.evaluators.embedded.calibration import FEW, Brief, Calibration, Cuts
 from antiphon.evaluators.embedded.classifier import WEIGHTS
 from antiphon.safety.verdict import Severity, Stage
 
@@ -66,6 +66,7 @@ def test_a_longer_text_is_never_judged_more_mildly(tokens: int) -> None:
 def test_the_bar_of_many_windows_is_bounded() -> None:
     calibration = Calibration.load(WEIGHTS / "calibration.json")
     assert not any(calibration.bar(1))
-    bars = [calibration.bar(windows) for windows in (2, 4, 10_000)]
+    assert not any(calibration.bar(FEW)[:-1])
+    bars = [calibration.bar(windows) for windows in (FEW, 2 * FEW, 10_000)]
     assert bars[0][0] < bars[1][0] < bars[2][0] == calibration.most
     assert bars[0][-1] < bars[1][-1] < bars[2][-1]

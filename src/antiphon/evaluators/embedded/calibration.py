@@ -16,6 +16,7 @@ from typing import Any, Final
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage
 
 _LOW, _MEDIUM, _HIGH = 0.2, 0.5, 0.8
+FEW: Final = 6  # windows that are no crowd yet: about 4,000 characters
 _TAIL: Final = 1.5  # how many logits a tail takes to fall to 1/e
 
 
@@ -65,7 +66,7 @@ class Calibration:
     heads: Mapping[str, Mapping[str, Any]]  # of hate, for each language: bias, n-gram lengths, cuts
     self_harm: Mapping[str, Mapping[str, Any]]  # the same of self-harm, for the languages that have such a head
     sure: Sequence[float]  # logits of the small network under which a window is benign, for each label
-    crowd: float  # by how much the bar rises with the logarithm of the number of windows, from two on
+    crowd: float  # by how much the bar rises with the logarithm of the number of windows, from FEW on
     most: float  # and by how much at most: a clear threat must not vanish in a long text
     jailbreak_crowd: float  # the same for jailbreaks, without a limit: long lists of names are easily taken for orders
     brief: Brief
@@ -92,7 +93,7 @@ class Calibration:
 
     def bar(self, windows: int) -> list[float]:
         """For each label: what so many windows would reach by chance."""
-        harm = min(self.crowd * math.log(max(windows / 2, 1.0)), self.most)
+        harm = min(self.crowd * math.log(max(windows / FEW, 1.0)), self.most)
         return [harm] * len(CATEGORIES) + [self.jailbreak_crowd * math.log(windows)]
 
     def hate_cuts(self, language: str) -> Cuts:
