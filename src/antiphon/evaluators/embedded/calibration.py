@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage
 
 _LOW, _MEDIUM, _HIGH = 0.2, 0.5, 0.8
+FEW: Final = 6  # windows that are no crowd yet: about 4,000 characters
 _TAIL: Final = 1.5  # how many logits a tail takes to fall to 1/e
 
 
@@ -42,15 +43,19 @@ class Cuts:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """A text of few tokens says too little for *low*, which begins only shortly before medium there."""
+    """A text of few tokens says too little: its cuts lie higher, and *low* begins only shortly before medium."""
 
-    tokens: int  # up to which that is so; at twice as many the cut to low is where it is for all texts
+    tokens: int  # up to which that is so; at twice as many the cuts are where they are for all texts
     gap: float  # logits between low and medium
+    rise: float  # logits by which medium and high lie higher
 
     def __call__(self, cuts: Cuts, tokens: int) -> Cuts:
         share = min(max(2.0 - tokens / self.tokens, 0.0), 1.0)
-        rise = max(cuts.medium - self.gap - cuts.low, 0.0)
-        return replace(cuts, low=cuts.low + share * rise) if share and rise else cuts
+        if not share:
+            return cuts
+        medium = cuts.medium + share * self.rise
+        low = cuts.low + share * max(cuts.medium + self.rise - self.gap - cuts.low, 0.0)
+        return Cuts(low, medium, cuts.high + share * self.rise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +63,10 @@ class Calibration:
     """What was chosen on development sets (training/calibrate.py)."""
 
     cuts: Mapping[Stage, Sequence[Cuts]]  # for each label of the networks
-    heads: Mapping[str, Mapping[str, Any]]  # for each language: bias, n-gram lengths, cuts
+    heads: Mapping[str, Mapping[str, Any]]  # of hate, for each language: bias, n-gram lengths, cuts
+    self_harm: Mapping[str, Mapping[str, Any]]  # the same of self-harm, for the languages that have such a head
     sure: Sequence[float]  # logits of the small network under which a window is benign, for each label
-    crowd: float  # by how much the bar rises with the logarithm of the number of windows
+    crowd: float  # by how much the bar rises with the logarithm of the number of windows, from FEW on
     most: float  # and by how much at most: a clear threat must not vanish in a long text
     jailbreak_crowd: float  # the same for jailbreaks, without a limit: long lists of names are easily taken for orders
     brief: Brief
@@ -72,6 +78,7 @@ class Calibration:
         return cls(
             cuts,
             stored["heads"],
+            stored["self_harm"],
             stored["sure"],
             stored["crowd"],
             stored["most"],
@@ -86,8 +93,11 @@ class Calibration:
 
     def bar(self, windows: int) -> list[float]:
         """For each label: what so many windows would reach by chance."""
-        many = math.log(windows)
-        return [min(self.crowd * many, self.most)] * len(CATEGORIES) + [self.jailbreak_crowd * many]
+        harm = min(self.crowd * math.log(max(windows / FEW, 1.0)), self.most)
+        return [harm] * len(CATEGORIES) + [self.jailbreak_crowd * math.log(windows)]
 
-    def hate(self, language: str) -> Cuts:
+    def hate_cuts(self, language: str) -> Cuts:
         return Cuts(*self.heads[language]["cuts"])
+
+    def self_harm_cuts(self, language: str) -> Cuts:
+        return Cuts(*self.self_harm[language]["cuts"])

@@ -12,12 +12,6 @@ from antiphon.evaluators.embedded.wordpiece import CLS, SEP, WordPiece
 
 WINDOW: Final = 190  # tokens; with the marks of start and end what the encoder was trained on
 STEP: Final = 158
-CLOSE: Final = 32  # tokens of a closer look: about two sentences
-_CLOSE_STEP: Final = 16
-_NEAR: Final = -3.0  # a window that the encoder calls less likely than that gets no closer look
-# What a closer look counts less, for each category: scraps of code look lewd. Jailbreaks are told by the whole.
-_OUT_OF_CONTEXT: Final = np.array([0.0, 0.0, 1.5, 0.0], dtype=np.float32)
-_CATEGORIES: Final = len(_OUT_OF_CONTEXT)
 READ_AT_MOST: Final = 8  # windows of one text for the encoder: 200 kB cost 8 × 30 ms, not 300 ×
 _FLOOR: Final = -12.0
 _BENIGN: Final = -4.0  # the logit at which a window that the encoder did not read ends at most
@@ -53,27 +47,13 @@ class Reader:
         self._sure = sure
 
     def __call__(self, windows: list[list[int]]) -> Logits:
-        first = self._doubt(windows)
+        first = np.stack([self._small(window) for window in windows]) - self._sure
         judged: Logits = (np.minimum(first, 0.0) + _BENIGN).astype(np.float32)
         doubt = first.max(axis=1)
         for index in np.argsort(-doubt, kind="stable")[:READ_AT_MOST]:
             if doubt[index] >= 0:
-                judged[index] = self._read(windows[index])
+                judged[index] = self._encoder([CLS, *windows[index], SEP])
         return judged
-
-    def _doubt(self, windows: list[list[int]]) -> Logits:
-        return np.stack([self._small(window) for window in windows]) - self._sure
-
-    def _read(self, window: list[int]) -> Logits:
-        """The whole window; and if that comes near to harm, its most suspicious part alone, which harmless words
-        around it cannot dilute."""
-        whole = self._encoder([CLS, *window, SEP])
-        if len(window) <= CLOSE + _CLOSE_STEP or whole[:_CATEGORIES].max() < _NEAR:
-            return whole
-        parts = [window[start : start + CLOSE] for start in range(0, len(window) - _CLOSE_STEP, _CLOSE_STEP)]
-        part = parts[int(self._doubt(parts)[:, :_CATEGORIES].max(axis=1).argmax())]
-        close = self._encoder([CLS, *part, SEP])[:_CATEGORIES] - _OUT_OF_CONTEXT
-        return np.concatenate([np.maximum(whole[:_CATEGORIES], close), whole[_CATEGORIES:]])
 
 
 def cut(ids: list[int]) -> list[list[int]]:

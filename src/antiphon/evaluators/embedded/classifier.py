@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
@@ -24,6 +24,7 @@ from antiphon.safety.verdict import CATEGORIES, SAFE, UNSUPPORTED_LANGUAGE, Seve
 WEIGHTS: Final = Path(__file__).parent.parent / "weights"
 _JAILBREAK: Final = LABELS.index("jailbreak")
 _HATE: Final = CATEGORIES.index("hate")
+_SELF_HARM: Final = CATEGORIES.index("self_harm")
 _OUTRIGHT: Final = 0.6  # the score of what a phrase says
 _NO_SCORES: Final = (0.0,) * len(CATEGORIES)
 
@@ -39,6 +40,7 @@ class Classifier:
         gate: Gate,
         cascade: Cascade,
         heads: dict[str, Head],
+        self_harm: dict[str, Head],
         calibration: Calibration,
         early: EarlyLook,
         is_legible: Legible,
@@ -48,6 +50,7 @@ class Classifier:
         self._gate = gate
         self._cascade = cascade
         self._heads = heads
+        self._self_harm = self_harm
         self._calibration = calibration
         self._is_legible = is_legible
         self.early = early  # whether the end of a text may begin something harmful
@@ -57,12 +60,14 @@ class Classifier:
         calibration = Calibration.load(folder / "calibration.json")
         tokens = WordPiece.load(folder / "vocabulary.txt")
         cascade = Cascade(tokens, Network(folder / "cnn.onnx"), Network(folder / "encoder.onnx"), calibration)
-        heads = {name: _head(folder, calibration, name) for name in HEADS}
+        heads = {name: _head(folder / f"hate-{name}.npy", calibration.heads[name]) for name in HEADS}
+        stored = calibration.self_harm
+        self_harm = {name: _head(folder / f"self-harm-{name}.npy", stored[name]) for name in stored}
         normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
         network = EarlyNetwork.load(folder / "early.npz")
         early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
         is_legible = Legible(tokens.ids)
-        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, calibration, early, is_legible)
+        return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, self_harm, calibration, early, is_legible)
 
     def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
         return [self._judge(text, stage) for text in texts]
@@ -105,14 +110,18 @@ class Classifier:
         )
 
     def _other(self, language: str, text: str, stage: Stage) -> Verdict:
-        """Hate by the head of the language, the rest by what is said outright."""
+        """Hate, and where there is such a head self-harm, by n-grams; the rest by what is said outright."""
         pieces = windows(text)
-        logit = max(map(self._heads[language].logit, pieces)) - self._calibration.bar(len(pieces))[_HATE]
-        cuts = self._calibration.hate(language)
         outright = said(language, text)
         severities = [Severity.MEDIUM if label in outright else Severity.SAFE for label in range(len(CATEGORIES))]
         scores = [_OUTRIGHT if label in outright else 0.0 for label in range(len(CATEGORIES))]
-        severities[_HATE], scores[_HATE] = cuts.severity(logit), cuts.score(logit)
+        found = [(_HATE, self._heads[language], self._calibration.hate_cuts(language))]
+        if language in self._self_harm:
+            found.append((_SELF_HARM, self._self_harm[language], self._calibration.self_harm_cuts(language)))
+        for label, head, cuts in found:
+            logit = max(map(head.logit, pieces)) - self._calibration.bar(len(pieces))[label]
+            severities[label] = max(severities[label], cuts.severity(logit))
+            scores[label] = max(scores[label], cuts.score(logit))
         prompt, jailbreak = stage is Stage.PROMPT, _JAILBREAK in outright
         return Verdict(
             severities=tuple(severities),
@@ -122,9 +131,8 @@ class Classifier:
         )
 
 
-def _head(folder: Path, calibration: Calibration, name: str) -> Head:
-    stored = calibration.heads[name]
-    return Head.load(folder / f"hate-{name}.npy", stored["bias"], stored["shortest"], stored["longest"])
+def _head(path: Path, stored: Mapping[str, Any]) -> Head:
+    return Head.load(path, stored["bias"], stored["shortest"], stored["longest"])
 
 
 def _unjudged(stage: Stage, error: str | None) -> Verdict:
