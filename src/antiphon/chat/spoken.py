@@ -13,7 +13,7 @@ from typing import Any
 
 from antiphon.chat.spelled import spelled
 from antiphon.chat.stamp import Document
-from antiphon.chat.together import EDGE, Join, joins
+from antiphon.chat.together import EDGE, FRAMES, Frame, Join, joins
 
 DEEPEST = 4
 ALONE = 2 * EDGE  # characters of an only message that has no edges to join
@@ -105,9 +105,13 @@ def tool_words(document: Document) -> str:
 
 
 def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) -> list[str]:
-    """`calls`: what the calls of each message spell. What is only told by several messages together stands at the
-    end."""
-    found = [text for text in (*reversed(texts), *reversed(calls)) if text.strip()]
+    """`calls`: what the calls of each message spell. Behind them stand the application's own words, and at the end
+    what is only told by several messages together."""
+    said, own = texts, []
+    if "system" in roles or "developer" in roles:
+        said = [text for text, role in zip(texts, roles, strict=True) if role not in FRAMES]
+        own = [Frame(text) for text, role in zip(texts, roles, strict=True) if role in FRAMES]
+    found = [text for text in (*reversed(said), *reversed(calls), *reversed(own)) if text.strip()]
     is_short = len(texts) == 1 and len(texts[0]) <= ALONE
     return found if is_short else [*found, *joins(texts, roles)]
 
@@ -117,12 +121,13 @@ def readings(text: str) -> list[str]:
     found = [text]
     if "\\" not in text or type(text) is Join:
         return found
+    kind = type(text)
     written = _around_escapes(text) if len(text) in BY_LINES else text
     while "\\" in written and len(found) < DEEPEST:
         plain = _unescaped(written)
         if plain == written:
             break
-        found.append(plain)
+        found.append(plain if kind is str else kind(plain))
         written = plain
     return found
 

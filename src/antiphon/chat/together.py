@@ -20,6 +20,12 @@ FRAMES: Final = ("system", "developer")
 BREAK: Final = re.compile(r"[.!?。！？]\s+|\n+")
 
 
+class Frame(str):
+    """The application's own words, of a system or developer message. Harm in them counts, no jailbreak [own-words]."""
+
+    __slots__ = ()
+
+
 class Join(str):
     """A text made of two, which are no texts of their own: what is found in one of them alone is no finding. They were
     judged with what stands around them."""

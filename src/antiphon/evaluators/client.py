@@ -196,8 +196,8 @@ class EvaluatorClient:
 
     def _send(self, link: Link, share: Share, now: float) -> None:
         waits = max(0.0, share.asked + self._patience.most(now) - now)
-        texts, joins = share.divided()
-        ask = Ask(share.id, share.topic.stage, texts, share.topic.parts, share.limit * SHARE, waits, joins)
+        texts, joins, frames = share.divided()
+        ask = Ask(share.id, share.topic.stage, texts, share.topic.parts, share.limit * SHARE, waits, joins, frames)
         try:
             frame = pack(ask)
         except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from antiphon.evaluators.joined import found_in
+from antiphon.evaluators.joined import found_in, without_jailbreak
 from antiphon.evaluators.memory import Memory, digest
 from antiphon.evaluators.parts import Part
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
@@ -27,6 +27,7 @@ MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of all that wait
 # Small batches: the classifier judges text by text, so a larger one gains nothing and others wait for it.
 BATCH_PIECES: Final = 16
 BATCH_CHARACTERS: Final = 4000
+FRAME: Final = b"frame"  # of keys: the same text elsewhere has another verdict
 MOST_PASSED: Final = 4  # batches in a row without the question that waits longest
 REMEMBERED: Final = 16_384  # verdicts of each part: 10 MB; a conversation of 100 messages has about 120
 
@@ -35,10 +36,18 @@ Say = Callable[[str], None]
 
 
 class Piece:
-    __slots__ = ("case", "halves", "index", "key", "name", "text")
+    __slots__ = ("case", "halves", "index", "is_frame", "key", "name", "text")
 
     def __init__(
-        self, case: Case, index: int, name: str, key: bytes, text: str, halves: tuple[str, str] | None = None
+        self,
+        case: Case,
+        index: int,
+        name: str,
+        key: bytes,
+        text: str,
+        *,
+        halves: tuple[str, str] | None = None,
+        is_frame: bool = False,
     ) -> None:
         self.case = case
         self.index = index  # of its text
@@ -46,6 +55,7 @@ class Piece:
         self.key = key
         self.text = text
         self.halves = halves  # of a join
+        self.is_frame = is_frame
 
 
 class Case:
@@ -155,12 +165,15 @@ class Docket:
             if part is None:
                 case.verdict |= FAILURE
                 continue
+            first_frame = len(ask.texts) - ask.frames
             for index, text in enumerate(ask.texts):
+                is_frame = index >= first_frame
                 for piece in part.pieces(text):
-                    self._add(Piece(case, index, name, digest(case.stage, piece), piece))
+                    key = digest(case.stage, piece) + (FRAME if is_frame else b"")
+                    self._add(Piece(case, index, name, key, piece, is_frame=is_frame))
             for index, (first, second) in enumerate(ask.joins, len(ask.texts)):
                 key = digest(case.stage, first) + digest(case.stage, second)
-                self._add(Piece(case, index, name, key, f"{first} {second}", (first, second)))
+                self._add(Piece(case, index, name, key, f"{first} {second}", halves=(first, second)))
 
     def _add(self, piece: Piece) -> None:
         known = self._memories[piece.name].find(piece.key)
@@ -228,7 +241,10 @@ class Docket:
                 if len(verdicts) != len(pieces):
                     raise ValueError("verdicts are missing")
                 pairs = zip(pieces, verdicts, strict=True)
-                found[name, stage] = [found_in(piece.halves, verdict, evaluator, stage) for piece, verdict in pairs]
+                found[name, stage] = [
+                    without_jailbreak(verdict) if piece.is_frame else found_in(piece.halves, verdict, evaluator, stage)
+                    for piece, verdict in pairs
+                ]
             except Exception as error:
                 found[name, stage] = error
         return found

@@ -33,6 +33,11 @@ def found_in(halves: tuple[str, str] | None, verdict: Verdict, evaluator: Evalua
     )
 
 
+def without_jailbreak(verdict: Verdict) -> Verdict:
+    """On the application's own words."""
+    return verdict if verdict.jailbreak is None else replace(verdict, jailbreak=False, jailbreak_score=0.0)
+
+
 def _severities(joined: Verdict, alone: Verdict) -> tuple[Severity, ...]:
     return tuple(
         severity if severity > before and (joined.scores is None or score >= least + GAIN) else Severity.SAFE

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from antiphon.chat.together import Join
+from antiphon.chat.together import Frame, Join
 from antiphon.evaluators.client import EvaluatorClient
+from antiphon.evaluators.joined import without_jailbreak
 from antiphon.evaluators.link import EarlyDone
 from antiphon.evaluators.share import Done
 from antiphon.evaluators.topic import Topic
@@ -108,8 +109,9 @@ class Panel:
         else:
             futures = []
         if asked.others:
-            texts = _for_others(texts)
-        futures += [other.ask(stage, texts) for other in asked.others]
+            said, own = _for_others(texts)
+            futures += [other.ask(stage, said) for other in asked.others if said]
+            futures += [_framed(other.ask(stage, own)) for other in asked.others if own]
         if len(futures) == 1:
             return futures[0]
         return Gathering(futures).whole if futures else _nothing()
@@ -186,11 +188,29 @@ def _teller(done: Done) -> Callable[[asyncio.Future[Verdict]], None]:
     return lambda future: done(FAILURE if future.cancelled() else future.result())
 
 
-def _for_others(texts: Sequence[str]) -> list[str]:
-    """Joins as one text: somebody outside may ask for money for each."""
+def _for_others(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is said, and the application's own words. Joins as one text: somebody outside may ask for money for each."""
     joins = [text for text in texts if type(text) is Join]
-    plain = [text for text in texts if type(text) is not Join]
-    return [*plain, "\n".join(joins)[:TOGETHER]] if joins else plain
+    said = [text for text in texts if type(text) is not Join and type(text) is not Frame]
+    own = [str(text) for text in texts if type(text) is Frame]
+    return [*said, "\n".join(joins)[:TOGETHER]] if joins else said, own
+
+
+def _framed(asked: asyncio.Future[Verdict]) -> asyncio.Future[Verdict]:
+    """The same verdict, in which nothing is a jailbreak."""
+    told: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+
+    def tell(done: asyncio.Future[Verdict]) -> None:
+        if not told.done() and not done.cancelled():
+            told.set_result(without_jailbreak(done.result()))
+
+    def leave(_: asyncio.Future[Verdict]) -> None:
+        if told.cancelled():
+            asked.cancel()
+
+    asked.add_done_callback(tell)
+    told.add_done_callback(leave)
+    return told
 
 
 def _nothing() -> asyncio.Future[Verdict]:

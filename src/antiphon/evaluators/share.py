@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from antiphon.chat.together import Join
+from antiphon.chat.together import Frame, Join
 from antiphon.evaluators.topic import Topic
 from antiphon.safety.verdict import Stage, Verdict
 
@@ -76,13 +76,16 @@ class Share:
         self.tries = 0
         self.is_over = False
 
-    def divided(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """Its texts, and its joins, which stand behind them."""
-        texts = self.texts
-        if not texts or type(texts[-1]) is not Join:
-            return texts, []
-        joins = [text.parts for text in texts if type(text) is Join]
-        return texts[: -len(joins)], joins
+    def divided(self) -> tuple[list[str], list[tuple[str, str]], int]:
+        """Its texts; its joins, which stand behind them; and how many of the texts, the last ones, are frames."""
+        texts, joins = self.texts, []
+        if texts and type(texts[-1]) is Join:
+            joins = [text.parts for text in texts if type(text) is Join]
+            texts = texts[: -len(joins)]
+        if not texts or type(texts[-1]) is not Frame:
+            return texts, joins, 0
+        frames = sum(type(text) is Frame for text in texts)
+        return [*texts[:-frames], *map(str, texts[-frames:])], joins, frames
 
 
 class Merge:

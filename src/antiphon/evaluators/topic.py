@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from antiphon.chat.together import Join
+from antiphon.chat.together import Frame, Join
 from antiphon.safety.verdict import NOTHING, Stage, Verdict
 
 LONGEST: Final = 40_000  # characters of a text that is remembered (20 us to hash); a longer one is sent again
@@ -67,10 +67,12 @@ class Topic:
     def key(self, text: str) -> int:
         if type(text) is Join:
             return hash((self._secret, *text.parts))
+        if type(text) is Frame:
+            return hash((self._secret, text)) if len(text) <= LONGEST else NO_KEY
         return hash(self._secret + text) if len(text) <= LONGEST else NO_KEY
 
     def find(self, texts: Sequence[str], known: Known) -> Unknown:
-        """Of `texts` the joins stand at the end."""
+        """Of `texts` frames stand behind all others, and joins at the end."""
         verdict = NOTHING
         unknown: list[str] = []
         keys: list[int] = []

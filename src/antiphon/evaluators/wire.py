@@ -30,6 +30,7 @@ class Ask(msgspec.Struct, array_like=True, tag=True):
     seconds: float  # after these, since it was begun, the answer is what was found until then
     waits: float = 0.0  # seconds until it must be begun
     joins: list[tuple[str, str]] = []  # texts made of two: what one of them says alone is no finding
+    frames: int = 0  # of the texts, the last ones: the application's own words, which are never a jailbreak
 
 
 class EarlyAsk(msgspec.Struct, array_like=True, tag=True):

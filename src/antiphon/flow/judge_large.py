@@ -10,6 +10,7 @@ from typing import Final
 
 from antiphon.chat.outline import Outline
 from antiphon.chat.spoken import readings
+from antiphon.chat.together import Frame
 from antiphon.flow.ports import Judge, Scope
 from antiphon.safety.verdict import LATE, NOTHING, Stage, Verdict
 
@@ -46,6 +47,9 @@ def _questions(texts: list[str], outline: Outline) -> Iterator[list[str]]:
     question: list[str] = []
     size = 0
     for piece in _pieces(texts, outline):
+        if question and type(question[-1]) is Frame and type(piece) is not Frame:
+            yield question  # frames stand behind the other texts of a question
+            question, size = [], 0
         question += readings(piece)
         size += len(piece)
         if size >= PIECE or len(question) >= MOST_TEXTS:
@@ -58,11 +62,12 @@ def _questions(texts: list[str], outline: Outline) -> Iterator[list[str]]:
 def _pieces(texts: list[str], outline: Outline) -> Iterator[str]:
     known: set[int] = set()
     for text in texts:
+        kind = Frame if type(text) is Frame else str
         held = ""
         for part in outline.expand(text, known):
             held += part
             while len(held) > PIECE:
-                yield held[:PIECE]
+                yield kind(held[:PIECE])
                 held = held[PIECE - OVERLAP :]
         if held.strip():
-            yield held
+            yield kind(held)
