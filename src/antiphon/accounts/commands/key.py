@@ -34,7 +34,7 @@ REVOKE: Final = "End a key for good, with all its secrets. Gateways know within 
 NAMED: Final = "name or id of the key"
 LIMITS: Final = (
     *("requests_per_minute", "tokens_per_minute", "input_tokens_per_minute", "output_tokens_per_minute"),
-    "concurrent_turns",
+    "concurrent",
 )
 BUDGETS: Final = ("day", "month", "total")
 DIALECTS: Final = ("openai", "crazyrouter", "skytells", "maritaca")
@@ -186,6 +186,7 @@ async def _find(store: Store, options: argparse.Namespace, name: str | None = No
 
 def _secret_line(words: str, key: Key, issued: Issued, options: argparse.Namespace) -> str:
     print(f"antiphon: {words}; it is shown this once", file=sys.stderr)
+    print("antiphon: this version of the gateway does not take issued keys yet (docs/accounts.md)", file=sys.stderr)
     return _json({"id": key.id, "name": key.name, "key": issued.text}) if options.json else issued.text
 
 

@@ -43,7 +43,9 @@ def add_usage(commands: argparse._SubParsersAction[argparse.ArgumentParser], fil
     usage = commands.add_parser("usage", help="show usage and cost", description=USAGE)
     usage.add_argument("--by", type=_by, default="day", metavar="WHAT", help=BY)
     usage.add_argument("--since", type=parse_moment, default="30d", metavar="WHEN", help="default: 30d; or a date")
-    usage.add_argument("--until", type=parse_moment, metavar="WHEN", help="default: now; a date is not included")
+    usage.add_argument(
+        "--until", type=parse_moment, metavar="WHEN", help="not included; default: the end of this hour or day"
+    )
     usage.add_argument("--key", metavar="KEY", help="of this key alone: its name or id")
     only = usage.add_mutually_exclusive_group()
     for name in ("model", "tag", "team", "upstream"):
@@ -75,7 +77,8 @@ def _query(options: argparse.Namespace, names: dict[str, str]) -> UsageQuery:
     now = wall_clock()
     period, split = options.by
     size = HOUR if period == "hour" else DAY
-    since, until = _moment(options.since, now), _moment(options.until, now) if options.until else now + size
+    since = _moment(options.since, now)
+    until = _moment(options.until, now) if options.until else floor(now, size) + size
     only = [(name, getattr(options, name)) for name in ("model", "tag", "team", "upstream") if getattr(options, name)]
     ids = {name: id for id, name in names.items()}
     key = ids.get(options.key, options.key)
