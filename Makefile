@@ -6,7 +6,7 @@
 SHELL := /bin/sh
 
 BIN := .venv/bin
-JOBS = --numprocesses auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+JOBS = --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 ENVIRONMENT := pyproject.toml uv.lock
 SET_UP = if test -n "$(MADE_IN)" && test "$(MADE_IN)" != "$(CURDIR)"; then rm -rf .venv; fi; \
 	python=$$(PYTHON="$(PYTHON)" sh tools/find-python) && "$$python" -m tools.bootstrap

@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from antiphon.room import room_for_sockets, sweep
 from tests.support.engine import Gateway, running
@@ -21,18 +23,24 @@ settings.register_profile("elsewhere", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "elsewhere")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` runs several processes. Tests of one file stay together; so do all that share the embedded engine.
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """`make test` runs several processes. Tests of one file stay together; so do all that share the embedded engine."""
 
-    These take longest, so they begin first. Without several processes the order is the usual one.
-    """
-    if os.environ.get("PYTEST_XDIST_WORKER") is None:
-        return
-    for item in items:
-        group = "embedded" if "embedded" in getattr(item, "fixturenames", ()) else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: "embedded" not in getattr(item, "fixturenames", ()))
+    def _split_scope(self, nodeid: str) -> str:
+        return "embedded" if shares_engine(nodeid) else nodeid.partition("::")[0]
+
+
+def shares_engine(nodeid: str) -> bool:
+    return nodeid.startswith(("tests/engine/", "tests/clients/test_embedded"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first."""
+    items.sort(key=lambda item: not shares_engine(item.nodeid))
 
 
 @pytest.fixture(scope="session", autouse=True)
