@@ -132,6 +132,19 @@ FAULTS = [
         'protocol = "azure"\nresource = "r"\ntoken_url = "https://x"',
         ["'token_url' does nothing without 'service_account' or 'client_secret'"],
     ),
+    (
+        'protocol = "anthropic"\noffers = ["embeddings"]',
+        ["'offers' is for upstreams that speak the OpenAI protocol"],
+    ),
+    (
+        'protocol = "scripted"\nspeaks = "gemini"\noffers = ["files"]',
+        ["'offers' is for upstreams that speak the OpenAI protocol"],
+    ),
+    (
+        'protocol = "bedrock-mantle"\nregion = "eu"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n'
+        'offers = ["embeddings", "files"]',
+        ["'offers': what is relayed cannot be signed ('files'): use a 'credential'"],
+    ),
     ('protocol = "bedrock"\nregion = 5', ["'region' must be a string, not an integer"]),
     ('protocol = "antropic"', ["not 'antropic'; did you mean 'anthropic'?"]),
 ]

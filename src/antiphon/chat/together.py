@@ -41,8 +41,8 @@ class Join(str):
 
 
 def joins(texts: list[str], roles: list[str]) -> tuple[str, list[str]]:
-    """`texts`: of each message. (The user's newest messages as one text, or ""; the joins, the newest first.) On the way
-    of every turn: few frames."""
+    """`texts`: of each message. (The user's newest messages as one text, or ""; the joins, the newest first.) On the
+    way of every turn: few frames."""
     said: list[tuple[str, str]] = []
     asked: list[str] = []
     for text, role in zip(texts, roles, strict=True):

@@ -159,12 +159,14 @@ class Upstream(Protocol):
     def relay(
         self,
         asked: Relayed,
+        model: str,
         headers: Mapping[bytes, bytes],
         body: bytes | BodySource,
         length: int | None,
         receiver: RelayReceiver,
     ) -> RelayCall:
-        """Sends a request as it is. `length`: of a body that comes in pieces, where it is known."""
+        """Sends a request as it is. `model`: "" where it names none. `length`: of a body that comes in pieces, where it
+        is known. Raises RequestError: it cannot be sent."""
 
 
 class Upload(Protocol):
