@@ -128,3 +128,35 @@ async def test_a_stream_that_breaks_anywhere_is_never_a_stop(running: Running, f
     answer = await running.post(model=f"scripted-{fault}-after-{number}", stream=True)
     assert find_error(answer)["message"]
     assert b'"finish_reason":"stop"' not in answer.body
+
+
+# Conversations that some vendors would refuse
+
+
+@both
+async def test_two_calls_of_one_id_get_their_own_results(running: Running, stream: bool) -> None:
+    """Some models number their calls carelessly; the n-th result of an id answers its n-th call."""
+    calls = [
+        {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": f'{{"city":"{city}"}}'}}
+        for city in ("A", "B")
+    ]
+    results = [{"role": "tool", "tool_call_id": "c", "content": said} for said in ("rain", "sun")]
+    asked = {"role": "user", "content": "Weather?"}
+    messages = [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+    message = await ask(running, stream=stream, messages=messages, tools=[WEATHER])
+    assert "sun" in message["content"]
+
+
+@both
+async def test_the_assistant_may_begin(running: Running, stream: bool) -> None:
+    messages = [{"role": "assistant", "content": "How can I help?"}, {"role": "user", "content": "Hello"}]
+    assert (await ask(running, stream=stream, messages=messages))["content"] == ECHO
+
+
+@pytest.mark.parametrize("speaks", ["anthropic", "cohere"])
+async def test_nothing_said_is_refused_before_it_is_sent(tmp_path: Path, speaks: str) -> None:
+    async with gateway(tmp_path, SETTINGS.format(speaks=speaks)) as running:
+        answer = await running.post(model="m", messages=[{"role": "user", "content": ""}])
+        assert answer.status == 400
+        error = answer.json["error"]
+        assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", "messages", "invalid_value")
