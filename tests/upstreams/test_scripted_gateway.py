@@ -130,6 +130,28 @@ async def test_a_stream_that_breaks_anywhere_is_never_a_stop(running: Running, f
     assert b'"finish_reason":"stop"' not in answer.body
 
 
+async def test_the_receipt_and_the_access_log_name_each_protocol(tmp_path: Path) -> None:
+    fakes = "".join(
+        f'[[upstream]]\nname = "{speaks}-fake"\nprotocol = "scripted"\nspeaks = "{speaks}"\n' for speaks in FOREIGN
+    )
+    models = ["scripted-error-503"] * (len(FOREIGN) - 1) + ["scripted"]
+    targets = ", ".join(
+        f'{{ upstream = "{speaks}-fake", model = "{model}", priority = {place} }}'
+        for place, (speaks, model) in enumerate(zip(FOREIGN, models, strict=True))
+    )
+    log = tmp_path / "access.log"
+    head = f'[server]\nlisten = "127.0.0.1:0"\naccess_log = "{log}"\nerror_log = "off"\n'
+    text = f'{head}{fakes}[[route]]\nmodel = "*"\ntargets = [{targets}]\n'
+    async with gateway(tmp_path, text) as running:
+        for stream in (False, True):
+            answer = await running.post(model="m", stream=stream, headers={"x-antiphon-receipt": "1"})
+            receipt = answer.chunks[-1]["antiphon"] if stream else answer.json["antiphon"]
+            assert [attempt["protocol"] for attempt in receipt["attempts"]] == list(FOREIGN)
+        running.worker.log.flush()
+        logged = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [entry["protocol"] for entry in logged] == [FOREIGN[-1]] * 2
+
+
 # Conversations that some vendors would refuse
 
 

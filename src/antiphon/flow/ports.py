@@ -124,6 +124,7 @@ class Upstream(Protocol):
     """A place that answers."""
 
     name: str
+    protocol: str  # its row of the catalog
     think: bool  # split <think> out of the text
     lacks_n: bool  # n > 1 must be fanned out
 
@@ -416,6 +417,7 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     model: str | None = None
     route: str | None = None
     upstream: str | None = None
+    protocol: str | None = None  # the upstream's
     attempts: int = 0
     stream: bool | None = None
     prompt_tokens: int | None = None

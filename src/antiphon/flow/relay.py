@@ -139,7 +139,7 @@ async def _dispatch(
     refusal: RequestError | None = None
     for target in targets:
         upstream = gateway.upstreams[target.upstream]
-        attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
+        attempt = Attempt(target, target.model or turn.request.model, gateway.clock(), upstream.protocol)
         turn.attempts.append(attempt)
         if not upstream.offers(endpoint.name):
             refusal = refusal or _unsupported(turn.request.model, endpoint)

@@ -77,6 +77,7 @@ class HttpUpstream:
     def __init__(self, access: Access) -> None:
         row, lacks, path = access.row, access.lacks, access.path
         self.name = access.name
+        self.protocol = row.protocol
         self.think = access.think
         self.lacks_n = "n" in lacks
         self._has_address = access.sign is not None or MODEL in path
