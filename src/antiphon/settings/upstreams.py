@@ -59,6 +59,17 @@ def fill(document: Document) -> None:
     for _, row in rows(document, "upstream"):
         if isinstance(row.get("protocol"), str) and "name" not in row:
             row["name"] = row["protocol"]
+    _lead_to_the_only_one(document)
+
+
+def _lead_to_the_only_one(document: Document) -> None:
+    """Without a [[route]], the only upstream answers for every model. The embedded one has a route of its own."""
+    written = list(rows(document, "upstream"))
+    if "route" in document or len(written) != 1:
+        return
+    row = written[0][1]
+    if isinstance(row.get("name"), str) and isinstance(row.get("protocol"), str) and row["protocol"] != "embedded":
+        document["route"] = [{"model": "*", "targets": [{"upstream": row["name"]}]}]
 
 
 def complete(document: Document) -> None:
