@@ -176,7 +176,9 @@ DOCUMENT_FAULTS = [
     ]),
     (UPSTREAM + UPSTREAM + ROUTE, ["5: [[upstream]] \"a\": 'name' is taken; the first one is at 2"]),
     (UPSTREAM + ROUTE + ROUTE, ["8: [[route]] \"m\": 'model' is taken; the first one is at 5"]),
-    (UPSTREAM, ['1: [[upstream]] "a": no [[route]] leads here: nothing would be answered']),
+    (UPSTREAM + UPSTREAM.replace('"a"', '"b"'), [
+        '1: [[upstream]] "a": no [[route]] leads here: nothing would be answered'
+    ]),
     (UPSTREAM + '[[route]]\nmodel = "m"\n', ["4: [[route]] \"m\": 'targets' is missing"]),
     (UPSTREAM + '[[route]]\nmodel = "m"\ntargets = []\n', [
         "6: [[route]] \"m\": 'targets' needs at least 1 entry, such as { upstream = \"…\" }"

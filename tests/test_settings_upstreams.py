@@ -80,6 +80,23 @@ def test_regions_projects_and_resources_are_parts_of_the_url(tmp_path: Path, row
     assert read(tmp_path, row).upstreams[0].url == url
 
 
+@pytest.mark.parametrize("engine", ["", "[engine]\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'upstream = [{ protocol = "anthropic", credential = "env:KEY" }]\n',
+        '[[upstream]]\nprotocol = "anthropic"\ncredential = "env:KEY"\n',
+    ],
+)
+def test_the_only_upstream_needs_no_route(tmp_path: Path, text: str, engine: str) -> None:
+    file = tmp_path / "antiphon.toml"
+    file.write_text(text + engine)
+    settings = load(str(file), {"KEY": "k3y"}, tuple(CATALOG))
+    routes = {route.model: [target.upstream for target in route.targets] for route in settings.routes}
+    assert routes.pop("*") == ["anthropic"]
+    assert list(routes.values()) == ([["embedded"]] if engine else [])
+
+
 def test_every_vendors_url_can_be_used() -> None:
     for row in CATALOG.values():
         if row.url is not None and "{" not in row.url:
@@ -131,6 +148,19 @@ FAULTS = [
     (
         'protocol = "azure"\nresource = "r"\ntoken_url = "https://x"',
         ["'token_url' does nothing without 'service_account' or 'client_secret'"],
+    ),
+    (
+        'protocol = "anthropic"\noffers = ["embeddings"]',
+        ["'offers' is for upstreams that speak the OpenAI protocol"],
+    ),
+    (
+        'protocol = "scripted"\nspeaks = "gemini"\noffers = ["files"]',
+        ["'offers' is for upstreams that speak the OpenAI protocol"],
+    ),
+    (
+        'protocol = "bedrock-mantle"\nregion = "eu"\naccess_key_id = "env:KEY"\nsecret_access_key = "env:KEY"\n'
+        'offers = ["embeddings", "files"]',
+        ["'offers': what is relayed cannot be signed ('files'): use a 'credential'"],
     ),
     ('protocol = "bedrock"\nregion = 5', ["'region' must be a string, not an integer"]),
     ('protocol = "antropic"', ["not 'antropic'; did you mean 'anthropic'?"]),

@@ -20,7 +20,8 @@ Said = list[tuple[str, str]]
 
 
 def joined(*said: tuple[str, str]) -> list[str]:
-    return joins([text for _, text in said], [role for role, _ in said])
+    run, found = joins([text for _, text in said], [role for role, _ in said])
+    return [run, *found] if run else found
 
 
 @pytest.mark.parametrize(

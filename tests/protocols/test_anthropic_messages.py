@@ -269,6 +269,16 @@ def test_ids_that_come_again_are_told_apart() -> None:
     assert [found[2]["content"][0]["tool_use_id"], found[4]["content"][0]["tool_use_id"]] == [first, second]
 
 
+def test_calls_of_one_turn_that_share_an_id_keep_their_results() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    results = [{"role": "tool", "tool_call_id": "c", "content": said} for said in ("one", "two")]
+    _, called, answered = sent(USER, {"role": "assistant", "tool_calls": [call, call]}, *results)
+    used = [block["id"] for block in called["content"]]
+    assert len(set(used)) == 2
+    found = {block["tool_use_id"]: block["content"] for block in answered["content"]}
+    assert [found[each] for each in used] == ["one", "two"]
+
+
 def test_custom_calls_and_functions_in_the_history() -> None:
     custom = {"id": "c", "type": "custom", "custom": {"name": "say", "input": "words"}}
     found = sent(

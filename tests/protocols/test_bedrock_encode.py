@@ -70,7 +70,7 @@ def test_a_conversation_without_a_user() -> None:
     assert alone.body["messages"] == [{"role": "user", "content": [{"text": "."}]}]
     talk = [{"role": "assistant", "content": "Hello!"}, USER]
     assert encode(*talk).body["messages"][0]["role"] == "user"
-    assert encode(*talk, model=CLAUDE).body["messages"][0]["role"] == "assistant"
+    assert encode(*talk, model=CLAUDE).body["messages"][0]["role"] == "user"
 
 
 def test_the_beginning_of_the_answer() -> None:
@@ -128,6 +128,15 @@ def test_ids_that_come_twice_are_told_apart() -> None:
     assert used == answered
     assert used[0] == "t1"
     assert len(set(used)) == 2
+
+
+def test_calls_of_one_turn_that_share_an_id_keep_their_results() -> None:
+    talk = [{"role": "assistant", "tool_calls": [CALL, CALL]}, ASKED[2], {**ASKED[2], "content": "sun"}]
+    _, called, results = encode(USER, *talk, tools=[WEATHER]).body["messages"]
+    used = [block["toolUse"]["toolUseId"] for block in called["content"]]
+    assert len(set(used)) == 2
+    answered = {block["toolResult"]["toolUseId"]: block["toolResult"]["content"] for block in results["content"]}
+    assert [answered[each] for each in used] == [[{"text": "rain"}], [{"text": "sun"}]]
 
 
 def test_legacy_functions() -> None:

@@ -128,3 +128,57 @@ async def test_a_stream_that_breaks_anywhere_is_never_a_stop(running: Running, f
     answer = await running.post(model=f"scripted-{fault}-after-{number}", stream=True)
     assert find_error(answer)["message"]
     assert b'"finish_reason":"stop"' not in answer.body
+
+
+async def test_the_receipt_and_the_access_log_name_each_protocol(tmp_path: Path) -> None:
+    fakes = "".join(
+        f'[[upstream]]\nname = "{speaks}-fake"\nprotocol = "scripted"\nspeaks = "{speaks}"\n' for speaks in FOREIGN
+    )
+    models = ["scripted-error-503"] * (len(FOREIGN) - 1) + ["scripted"]
+    targets = ", ".join(
+        f'{{ upstream = "{speaks}-fake", model = "{model}", priority = {place} }}'
+        for place, (speaks, model) in enumerate(zip(FOREIGN, models, strict=True))
+    )
+    log = tmp_path / "access.log"
+    head = f'[server]\nlisten = "127.0.0.1:0"\naccess_log = "{log}"\nerror_log = "off"\n'
+    text = f'{head}{fakes}[[route]]\nmodel = "*"\ntargets = [{targets}]\n'
+    async with gateway(tmp_path, text) as running:
+        for stream in (False, True):
+            answer = await running.post(model="m", stream=stream, headers={"x-antiphon-receipt": "1"})
+            receipt = answer.chunks[-1]["antiphon"] if stream else answer.json["antiphon"]
+            assert [attempt["protocol"] for attempt in receipt["attempts"]] == list(FOREIGN)
+        running.worker.log.flush()
+        logged = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [entry["protocol"] for entry in logged] == [FOREIGN[-1]] * 2
+
+
+# Conversations that some vendors would refuse
+
+
+@both
+async def test_two_calls_of_one_id_get_their_own_results(running: Running, stream: bool) -> None:
+    """Some models number their calls carelessly; the n-th result of an id answers its n-th call."""
+    calls = [
+        {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": f'{{"city":"{city}"}}'}}
+        for city in ("A", "B")
+    ]
+    results = [{"role": "tool", "tool_call_id": "c", "content": said} for said in ("rain", "sun")]
+    asked = {"role": "user", "content": "Weather?"}
+    messages = [asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+    message = await ask(running, stream=stream, messages=messages, tools=[WEATHER])
+    assert "sun" in message["content"]
+
+
+@both
+async def test_the_assistant_may_begin(running: Running, stream: bool) -> None:
+    messages = [{"role": "assistant", "content": "How can I help?"}, {"role": "user", "content": "Hello"}]
+    assert (await ask(running, stream=stream, messages=messages))["content"] == ECHO
+
+
+@pytest.mark.parametrize("speaks", ["anthropic", "cohere"])
+async def test_nothing_said_is_refused_before_it_is_sent(tmp_path: Path, speaks: str) -> None:
+    async with gateway(tmp_path, SETTINGS.format(speaks=speaks)) as running:
+        answer = await running.post(model="m", messages=[{"role": "user", "content": ""}])
+        assert answer.status == 400
+        error = answer.json["error"]
+        assert (error["type"], error["param"], error["code"]) == ("invalid_request_error", "messages", "invalid_value")

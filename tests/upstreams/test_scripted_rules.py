@@ -284,6 +284,16 @@ async def test_gemini_streams_an_array_unless_asked_for_events() -> None:
         assert documents[-1]["candidates"][0]["finishReason"] == "STOP"
 
 
+@pytest.mark.parametrize("model", ["error-first", "error-late", "error-late-429-after-0", "error-late-429-after-2"])
+async def test_an_error_in_geminis_array_is_its_last_member(model: str) -> None:
+    async with speaking("gemini") as client:
+        answered = await client.send(f"/v1beta/models/scripted-{model}:streamGenerateContent", GEMINI)
+    documents: Any = answered.document
+    *told, last = documents
+    assert last["error"]["code"] == (429 if "429" in model else 503)
+    assert all("candidates" in document for document in told)
+
+
 AWS = Credential(access_key="AKIDEXAMPLE", secret="own/secret")
 
 

@@ -105,15 +105,16 @@ def tool_words(document: Document) -> str:
 
 
 def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) -> list[str]:
-    """`calls`: what the calls of each message spell. Behind them stand the application's own words, and at the end
-    what is only told by several messages together."""
+    """`calls`: what the calls of each message spell. Behind them stand the user's newest messages as one text, then the
+    application's own words, and at the end what is only told by several messages together."""
     said, own = texts, []
     if "system" in roles or "developer" in roles:
         said = [text for text, role in zip(texts, roles, strict=True) if role not in FRAMES]
         own = [Frame(text) for text, role in zip(texts, roles, strict=True) if role in FRAMES]
-    found = [text for text in (*reversed(said), *reversed(calls), *reversed(own)) if text.strip()]
     is_short = len(texts) == 1 and len(texts[0]) <= ALONE
-    return found if is_short else [*found, *joins(texts, roles)]
+    run, joined = ("", []) if is_short else joins(texts, roles)
+    found = [text for text in (*reversed(said), *reversed(calls), run, *reversed(own)) if text.strip()]
+    return [*found, *joined]
 
 
 def readings(text: str) -> list[str]:

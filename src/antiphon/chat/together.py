@@ -40,8 +40,9 @@ class Join(str):
         return join
 
 
-def joins(texts: list[str], roles: list[str]) -> list[str]:
-    """`texts`: of each message. Joins stand at the end, the newest first. On the way of every turn: few frames."""
+def joins(texts: list[str], roles: list[str]) -> tuple[str, list[str]]:
+    """`texts`: of each message. (The user's newest messages as one text, or ""; the joins, the newest first.) On the
+    way of every turn: few frames."""
     said: list[tuple[str, str]] = []
     asked: list[str] = []
     for text, role in zip(texts, roles, strict=True):
@@ -54,10 +55,8 @@ def joins(texts: list[str], roles: list[str]) -> list[str]:
         if newest or len(said[0][0]) > 2 * EDGE:
             _add_joins(said, newest, found)
     run = _run(asked) if len(asked) > 1 else ""
-    if not run:
-        return [*found]
     found.pop(run, None)
-    return [run, *found]
+    return run, [*found]
 
 
 def _add_joins(said: list[tuple[str, str]], newest: int, found: dict[str, None]) -> None:

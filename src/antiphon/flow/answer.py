@@ -133,7 +133,8 @@ class Turns:
 
     def _send_at_once(self, turn: ChatTurn, target: FastTarget, body: bytes) -> None:
         """Sends a request for a stream before its task begins: the task starts while the upstream works."""
-        attempt = Attempt(target.route.targets[0], target.model or turn.request.model, self._gateway.clock())
+        model, protocol = target.model or turn.request.model, target.upstream.protocol
+        attempt = Attempt(target.route.targets[0], model, self._gateway.clock(), protocol)
         turn.attempts.append(attempt)
         ready: Ready = asyncio.get_running_loop().create_future()
         stream = CHAT.open_plain(turn, self._gateway, target.upstream, attempt, ready, body)

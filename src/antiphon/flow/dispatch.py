@@ -24,7 +24,7 @@ async def dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> St
     refusal: RequestError | None = None
     for target in plan(route, gateway.draw):
         upstream = gateway.upstreams[target.upstream]
-        attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
+        attempt = Attempt(target, target.model or turn.request.model, gateway.clock(), upstream.protocol)
         turn.attempts.append(attempt)
         ready: Ready = asyncio.get_running_loop().create_future()
         try:

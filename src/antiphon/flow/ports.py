@@ -124,6 +124,7 @@ class Upstream(Protocol):
     """A place that answers."""
 
     name: str
+    protocol: str  # its row of the catalog
     think: bool  # split <think> out of the text
     lacks_n: bool  # n > 1 must be fanned out
 
@@ -159,12 +160,14 @@ class Upstream(Protocol):
     def relay(
         self,
         asked: Relayed,
+        model: str,
         headers: Mapping[bytes, bytes],
         body: bytes | BodySource,
         length: int | None,
         receiver: RelayReceiver,
     ) -> RelayCall:
-        """Sends a request as it is. `length`: of a body that comes in pieces, where it is known."""
+        """Sends a request as it is. `model`: "" where it names none. `length`: of a body that comes in pieces, where it
+        is known. Raises RequestError: it cannot be sent."""
 
 
 class Upload(Protocol):
@@ -414,6 +417,7 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     model: str | None = None
     route: str | None = None
     upstream: str | None = None
+    protocol: str | None = None  # the upstream's
     attempts: int = 0
     stream: bool | None = None
     prompt_tokens: int | None = None

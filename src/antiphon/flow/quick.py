@@ -77,7 +77,8 @@ class QuickTurn(msgspec.Struct):
 
     def send(self) -> None:
         turn, target = self.turn, self.target
-        turn.attempts.append(Attempt(target.route.targets[0], target.model or turn.request.model, self.gateway.clock()))
+        model, protocol = target.model or turn.request.model, target.upstream.protocol
+        turn.attempts.append(Attempt(target.route.targets[0], model, self.gateway.clock(), protocol))
         self.call = target.upstream.open(self.request_body, turn.headers, stream=False, receiver=self, source=0)
 
     # The judge

@@ -31,6 +31,14 @@ ECHO_LIMIT: Final = 200
 Body = PlainBody | UploadBody
 
 
+class NotSent(Exception):
+    """An upstream could not be asked."""
+
+    def __init__(self, refusal: RequestError) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
 class RelayRequest(msgspec.Struct):
     asked: Relayed
     model: str = ""  # "": it names none
@@ -131,7 +139,7 @@ async def _dispatch(
     refusal: RequestError | None = None
     for target in targets:
         upstream = gateway.upstreams[target.upstream]
-        attempt = Attempt(target, target.model or turn.request.model, gateway.clock())
+        attempt = Attempt(target, target.model or turn.request.model, gateway.clock(), upstream.protocol)
         turn.attempts.append(attempt)
         if not upstream.offers(endpoint.name):
             refusal = refusal or _unsupported(turn.request.model, endpoint)
@@ -140,6 +148,8 @@ async def _dispatch(
         _readdress(turn, body, attempt.model)
         try:
             return await _attempt(turn, gateway, upstream, body, attempt)
+        except NotSent as error:  # not for this target; another may take it
+            refusal = refusal or error.refusal
         except UpstreamError as error:
             if turn.first or error.status in CLIENTS_FAULT or not body.is_replayable:
                 raise
@@ -166,14 +176,17 @@ async def _attempt(turn: RelayTurn, gateway: Gateway, upstream: Upstream, body: 
     transfer = Transfer(turn.request.asked.client, first)
     turn.client.follow(transfer)
     asked, sending = turn.request.asked, None
-    if isinstance(body, UploadBody):
-        sending = Sending(body, transfer.break_off)
-        transfer.call = upstream.relay(asked, turn.headers, sending, body.length, transfer)
-        sending.call = transfer.call
-    else:
-        transfer.call = upstream.relay(asked, turn.headers, body.data, None, transfer)
     try:
+        if isinstance(body, UploadBody):
+            sending = Sending(body, transfer.break_off)
+            transfer.call = upstream.relay(asked, attempt.model, turn.headers, sending, body.length, transfer)
+            sending.call = transfer.call
+        else:
+            transfer.call = upstream.relay(asked, attempt.model, turn.headers, body.data, None, transfer)
         failure = await transfer.ended
+    except RequestError as error:
+        attempt.close(error.code or "refused", gateway.clock(), error.status)
+        raise NotSent(error) from None
     except asyncio.CancelledError:
         transfer.close()
         attempt.close("cancelled", gateway.clock())

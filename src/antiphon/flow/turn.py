@@ -64,6 +64,7 @@ class Attempt(msgspec.Struct):
     target: Target
     model: str
     began: float
+    protocol: str  # of the upstream
     outcome: str = "running"
     status: int | None = None
     ended: float = 0.0
@@ -72,7 +73,12 @@ class Attempt(msgspec.Struct):
         self.outcome, self.ended, self.status = outcome, now, status
 
     def record(self) -> Document:
-        out: Document = {"upstream": self.target.upstream, "model": self.model, "outcome": self.outcome}
+        out: Document = {
+            "upstream": self.target.upstream,
+            "protocol": self.protocol,
+            "model": self.model,
+            "outcome": self.outcome,
+        }
         if self.status is not None:
             out["status"] = self.status
         out["ms"] = round((self.ended - self.began) * 1000, 1) if self.ended else None
@@ -156,6 +162,8 @@ class Turn(msgspec.Struct, Generic[R]):
             stream=request.stream if is_read else None,
             usage=self.usage_source,
         )  # with more than 15 names Python makes a dictionary for the call first
+        if attempts:
+            entry.protocol = attempts[-1].protocol
         if usage is not None:
             entry.prompt_tokens, entry.completion_tokens = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if not remote.is_plain:

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from antiphon.flow.relayed import RELAYED
 from antiphon.settings.model import Settings
 from antiphon.settings.walk import Document, Faults, rows
 from antiphon.upstreams.catalog import CATALOG, Row, base_url
@@ -30,6 +31,7 @@ class Way(NamedTuple):
     extra: str = ""
 
 
+SIGNING: Final = ("access_key_id", "profile")  # with these, requests carry a signature
 ENTRA_KEYS: Final = ("tenant_id", "client_id", "client_secret")
 WAYS: Final = (
     Way(
@@ -57,6 +59,17 @@ def fill(document: Document) -> None:
     for _, row in rows(document, "upstream"):
         if isinstance(row.get("protocol"), str) and "name" not in row:
             row["name"] = row["protocol"]
+    _lead_to_the_only_one(document)
+
+
+def _lead_to_the_only_one(document: Document) -> None:
+    """Without a [[route]], the only upstream answers for every model. The embedded one has a route of its own."""
+    written = list(rows(document, "upstream"))
+    if "route" in document or len(written) != 1:
+        return
+    row = written[0][1]
+    if isinstance(row.get("name"), str) and isinstance(row.get("protocol"), str) and row["protocol"] != "embedded":
+        document["route"] = [{"model": "*", "targets": [{"upstream": row["name"]}]}]
 
 
 def complete(document: Document) -> None:
@@ -77,6 +90,7 @@ def check(document: Document, faults: Faults) -> None:
         if vendor is not None:
             _check_places(position, row, vendor, faults)
             _check_credentials(position, row, vendor, faults)
+            _check_offers(position, row, vendor, faults)
         if "speaks" in row and row.get("protocol") != "scripted":
             words = "'speaks' is for protocol = \"scripted\"; others speak as the catalog says"
             faults.add(("upstream", position, "speaks"), words)
@@ -133,6 +147,19 @@ def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults
     if "token_url" in row and not any(way.has_token_url for way in written):
         words = "'token_url' does nothing without 'service_account' or 'client_secret'"
         faults.add(("upstream", position, "token_url"), words)
+
+
+def _check_offers(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+    offers = row.get("offers")
+    if not isinstance(offers, list) or not offers:
+        return
+    if CATALOG.get(str(row.get("speaks")), vendor).is_foreign:
+        faults.add(("upstream", position, "offers"), "'offers' is for upstreams that speak the OpenAI protocol")
+        return
+    relayed = next((name for name in offers if isinstance(name, str) and name in RELAYED), None)
+    if relayed is not None and vendor.signs is not None and any(key in row for key in SIGNING):
+        words = f"'offers': what is relayed cannot be signed ('{relayed}'): use a 'credential'"
+        faults.add(("upstream", position, "offers"), words)
 
 
 def _vendor(row: Document) -> Row | None:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 OPENAI: Final = "openai"
+MODEL: Final = b"{model}"  # in a path: the target's
 
 
 class Auth(Enum):
@@ -208,7 +209,7 @@ OPENAI_ROWS = (
         tokens="entra",
         path="/deployments/{model}/chat/completions?api-version={api_version}",
         models=None,
-        offers=NOTHING,
+        offers=EVERYTHING - RERANK - MODERATIONS,
     ),
     Row("bedrock-mantle", MANTLE + "/v1", vendor="bedrock", signs=AWS_NAME, offers=NOTHING),
     Row("cerebras", "https://api.cerebras.ai/v1", lacks=NO_N_NO_BIAS, offers=NOTHING),

@@ -26,10 +26,10 @@ from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
 from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall
-from antiphon.upstreams.catalog import Row
+from antiphon.upstreams.catalog import MODEL, Row
 from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
-from antiphon.upstreams.relay import RelayAnswer, asked_lines, target, without_asked
+from antiphon.upstreams.relay import BesidePaths, RelayAnswer, asked_lines, without_asked
 
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
@@ -39,7 +39,6 @@ LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
 CONFORMED = frozenset({"completions", "embeddings"})  # those whose answers are read; others are relayed
-MODEL = b"{model}"
 Log = Callable[[str], None]
 Sign = Callable[[bytes, bytes], bytes]  # (path, body) -> ready-made lines
 
@@ -78,6 +77,7 @@ class HttpUpstream:
     def __init__(self, access: Access) -> None:
         row, lacks, path = access.row, access.lacks, access.path
         self.name = access.name
+        self.protocol = row.protocol
         self.think = access.think
         self.lacks_n = "n" in lacks
         self._has_address = access.sign is not None or MODEL in path
@@ -95,17 +95,16 @@ class HttpUpstream:
         self._prepare: Callable[..., Prepared] = prepare
         self._models_path = access.models_path
         self._beside: dict[str, HttpUpstream] = {}
-        prefix = path.removesuffix(row.path.encode())
-        self._prefix = prefix
-        self._beside = {endpoint: self._move(prefix, endpoint) for endpoint in row.offers & CONFORMED}
+        self._paths = BesidePaths(path)
+        self._beside = {endpoint: self._move(endpoint) for endpoint in row.offers & CONFORMED}
 
     def at(self, endpoint: str) -> HttpUpstream | None:
         return self._beside.get(endpoint)
 
-    def _move(self, prefix: bytes, endpoint: str) -> HttpUpstream:
+    def _move(self, endpoint: str) -> HttpUpstream:
         """The same upstream, with the same pool, at another path."""
         there = copy(self)
-        there._path = b"%b/%b" % (prefix, endpoint.encode())
+        there._path = self._paths.of_model(endpoint.encode())
         there._prepare = partial(pass_through, streams=endpoint in STREAMING)
         return there
 
@@ -150,6 +149,7 @@ class HttpUpstream:
     def relay(
         self,
         asked: Relayed,
+        model: str,
         headers: Mapping[bytes, bytes],
         body: bytes | BodySource,
         length: int | None,
@@ -160,9 +160,9 @@ class HttpUpstream:
         for name in self._forward:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
                 lines += self._forwarded(name, headers[name], 0)
-        path = target(self._prefix, asked)
+        path = self._paths.find(asked, segment(model))
         if self._sign is not None:
-            lines += self._sign(path, body if isinstance(body, bytes) else b"")
+            lines += self._sign(path, b"")  # a token: the settings let no signed upstream offer what is relayed
         return self._pool.relay(asked.method, path, lines, body, RelayAnswer(receiver, errors), length)
 
     async def models(self) -> list[Document]:

@@ -7,8 +7,11 @@ from typing import Final
 
 from antiphon.flow.ports import Relayed, RelayReceiver
 from antiphon.http.client import ClientError, Sink
+from antiphon.upstreams.catalog import MODEL
 
 MOST_ERROR: Final = 1024 * 1024  # bytes of an error's body that are read
+CHAT: Final = b"/chat/completions"
+DEPLOYMENT: Final = b"/deployments/" + MODEL  # Azure's older URLs
 ASKED: Final = (b"content-type", b"accept")  # headers that are the client's own
 
 
@@ -22,8 +25,26 @@ def asked_lines(headers: Mapping[bytes, bytes]) -> bytes:
     return b"".join(b"%b: %b\r\n" % (name, headers[name]) for name in ASKED if name in headers)
 
 
-def target(prefix: bytes, asked: Relayed) -> bytes:
-    return b"%b%b?%b" % (prefix, asked.path, asked.query) if asked.query else prefix + asked.path
+class BesidePaths:
+    """Where an upstream's other endpoints are, told by where its chat is."""
+
+    __slots__ = ("_deployment", "_prefix", "_query")
+
+    def __init__(self, chat: bytes) -> None:
+        path, _, self._query = chat.partition(b"?")
+        self._deployment = path.removesuffix(CHAT)  # the model may stand in it
+        self._prefix = self._deployment.removesuffix(DEPLOYMENT)
+
+    def of_model(self, endpoint: bytes) -> bytes:
+        """A {model} in it is the target's."""
+        path = b"%b/%b" % (self._deployment, endpoint)
+        return b"%b?%b" % (path, self._query) if self._query else path
+
+    def find(self, asked: Relayed, model: bytes) -> bytes:
+        """`model`: as a segment of a path; b"": none is named, as for files."""
+        path = (self._deployment.replace(MODEL, model) if model else self._prefix) + asked.path
+        query = b"&".join(part for part in (self._query, asked.query) if part)
+        return b"%b?%b" % (path, query) if query else path
 
 
 class RelayAnswer:

@@ -47,7 +47,7 @@ class Conversation:
         self._notes = notes
         self._mid: list[tuple[int, list[Document]]] = []  # system messages that wait for their place
         self._results: list[Document] | None = None  # of the turn under way
-        self._ids: dict[str, str] = {}  # the client's id of a call -> ours
+        self._ids: dict[str, list[str]] = {}  # the client's id of a call of this turn -> ours, one for each call
         self._taken: set[str] = set()  # ids must be unique in a conversation
 
     def say(self, messages: list[Document]) -> None:
@@ -118,6 +118,7 @@ class Conversation:
 
     def _say_assistant(self, place: int, message: Document) -> None:
         self._settle_mid()
+        self._ids.clear()
         content = message.get("content")
         if message.keys() == _PLAIN and isinstance(content, str) and content.strip():
             self.messages.append({"role": "assistant", "content": content})
@@ -213,8 +214,15 @@ class Conversation:
             number += 1
             unique = f"{own}_{number}"
         self._taken.add(unique)
-        self._ids[given] = unique
+        self._ids.setdefault(given, []).append(unique)
         return unique
+
+    def _answered_id(self, given: str) -> str:
+        """Of the call that a result answers: where two calls share an id, their results come in their order."""
+        own = self._ids.get(given)
+        if own is None:
+            return given
+        return own.pop(0) if len(own) > 1 else own[0]
 
     # Results.
 
@@ -222,7 +230,7 @@ class Conversation:
         given = message.get("tool_call_id")
         if given is None:  # a `function` message answers the call before it
             given = f"call_{place - 1}"
-        block: Document = {"type": "tool_result", "tool_use_id": self._ids.get(given, given)}
+        block: Document = {"type": "tool_result", "tool_use_id": self._answered_id(given)}
         content = message.get("content")
         if isinstance(content, list):
             content = self._blocks.of(content, place, "tool")

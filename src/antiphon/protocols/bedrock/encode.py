@@ -81,7 +81,7 @@ class _Request:
         tools = Tools(self._facts, self._family, changes)
         tools.read(document, list(talk.called), thinks=thought.thinks)
         output = self._output(thought, talk)
-        talk.begin_with_user(always=self._family.user_first)
+        talk.begin_with_user()
         talk.end_with_user()
         talk.add_cache_point(document)
         self._additional |= {**thought.additional, **tools.additional}

@@ -14,11 +14,10 @@ class Family:
     effort: str | None = None  # how it is told how much to think; a row of `thinking.EFFORTS`
     top_k: tuple[str, ...] = ("top_k",)  # where `top_k` goes
     keeps_tools: bool = False  # takes tools and tool choices in its maker's own shape
-    user_first: bool = True  # a conversation must begin with the user
 
 
-UNKNOWN: Final = Family("", effort="output_config", user_first=False)
-CLAUDE: Final = Family("anthropic.", effort="claude", keeps_tools=True, user_first=False)
+UNKNOWN: Final = Family("", effort="output_config")
+CLAUDE: Final = Family("anthropic.", effort="claude", keeps_tools=True)
 FAMILIES: Final = (
     CLAUDE,
     Family("amazon.nova", effort="nova", top_k=("inferenceConfig", "topK")),

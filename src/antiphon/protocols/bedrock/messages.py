@@ -51,7 +51,7 @@ class Conversation:
         self._changes = changes
         self._facts = facts
         self._memory = memory
-        self._ids: dict[Any, str] = {}  # the client's id of a call -> ours
+        self._ids: dict[Any, list[str]] = {}  # the client's id of a call of this turn -> ours, one for each call
         self._taken: set[str] = set()
         self._last_function = ""  # the id of the last `function_call`, which has none of its own
 
@@ -73,12 +73,14 @@ class Conversation:
             if "name" in message and message["name"] and role != "function":
                 self._changes.drop(f"{param}.name", "This upstream's messages have no names.")
 
-    def begin_with_user(self, *, always: bool) -> None:
-        """`always`: the model insists on it. Every model needs one message at least."""
-        if self.messages and (self.messages[0]["role"] == "user" or not always):
+    def begin_with_user(self) -> None:
+        """Converse insists on it, whatever the model."""
+        if self.messages and self.messages[0]["role"] == "user":
             return
         self.messages.insert(0, {"role": "user", "content": [{"text": FILLER}]})
-        self._changes.note("messages", "rewritten", f"This model needs a user's message first: '{FILLER}' was added.")
+        self._changes.note(
+            "messages", "rewritten", f"This upstream needs a user's message first: '{FILLER}' was added."
+        )
 
     def end_with_user(self) -> None:
         """A last message of the assistant's is the beginning of the answer, where the model takes one."""
@@ -129,6 +131,7 @@ class Conversation:
 
     def _assistant(self, message: Document, index: int, param: str) -> list[Document]:
         calls = message.get("tool_calls") or []
+        self._ids.clear()
         thoughts = self._thoughts(message, calls, param)
         kept = thoughts + _parts(message) if "content_parts" in message else thoughts
         said = self._said(message, kept, param) if kept else self._content(message, param)
@@ -217,20 +220,27 @@ class Conversation:
         if own in self._taken:
             own = call_id(f"{identity}#{len(self._taken)}")
         self._taken.add(own)
-        self._ids[identity] = own
+        self._ids.setdefault(identity, []).append(own)
         return own
+
+    def _answered_id(self, identity: Any) -> str:
+        """Of the call that a result answers: where two calls share an id, their results come in their order."""
+        own = self._ids.get(identity)
+        if own is None:
+            return call_id(identity)
+        return own.pop(0) if len(own) > 1 else own[0]
 
     def _result(self, message: Document, param: str) -> list[Document]:
         said = message.get("content")
         if message["role"] == "tool" and len(message) == 3 and type(said) is str and said:
-            own = self._ids.get(message["tool_call_id"]) or call_id(message["tool_call_id"])
+            own = self._answered_id(message["tool_call_id"])
             return [{"toolResult": {"toolUseId": own, "content": [{"text": said}]}}]
         identity = self._last_function if message["role"] == "function" else message.get("tool_call_id")
         content: list[Document] = []
         after: list[Document] = []
         for block in self._content(message, param):
             (after if "cachePoint" in block else content).append(block)
-        result: Document = {"toolUseId": self._ids.get(identity) or call_id(identity), "content": content}
+        result: Document = {"toolUseId": self._answered_id(identity), "content": content}
         if message.get("is_error") is True or message.get("status") == "error":
             result["status"] = "error"
         return [{"toolResult": result}, *after]

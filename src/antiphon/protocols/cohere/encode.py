@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.request import KNOWN
+from antiphon.errors import RequestError
 from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.cohere.messages import Conversation
 from antiphon.protocols.facts import ModelFacts, Thinking
@@ -56,6 +57,8 @@ def encode(document: Document, model: str, facts: ModelFacts, *, strict: bool) -
     changes = Changes(strict=strict)
     talk = Conversation(facts, changes)
     talk.read(document["messages"])
+    if not talk.messages:
+        raise RequestError("There is no message with a content.", param="messages", code="invalid_value")
     body: Document = {"model": model, "stream": document.get("stream") is True, "messages": talk.messages}
     _say_tools(document, body, facts, changes)
     _say_format(document, body, facts, changes)

@@ -118,13 +118,15 @@ def _stall(answer: Answer) -> Script:
 
 
 def _error_late(answer: Answer) -> Script:
-    event = answer.language.failure_event(answer.status)
-    return _break_off(answer, event) if answer.stream else _whole_failure(answer)
+    if not answer.stream:
+        return _whole_failure(answer)
+    return _break_off(answer, answer.language.failure_event(answer, is_first=not answer.first_events()))
 
 
 def _error_first(answer: Answer) -> Script:
-    event = answer.language.failure_event(answer.status)
-    return _play(answer, [event]) if answer.stream else _whole_failure(answer)
+    if not answer.stream:
+        return _whole_failure(answer)
+    return _play(answer, [answer.language.failure_event(answer, is_first=True)])
 
 
 def _whole_failure(answer: Answer) -> Script:
@@ -133,7 +135,7 @@ def _whole_failure(answer: Answer) -> Script:
 
 def _malformed(answer: Answer) -> Script:
     if answer.stream:
-        return _break_off(answer, answer.language.garbage())
+        return _break_off(answer, answer.language.garbage(answer, is_first=not answer.first_events()))
     body = answer.body()
     return _whole(answer, body[: len(body) // 2])
 

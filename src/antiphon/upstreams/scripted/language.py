@@ -168,10 +168,10 @@ class Language(Protocol):
     def failure(self, status: int | None) -> Document:
         """An error in place of a whole answer. Without a status the model is overloaded."""
 
-    def failure_event(self, status: int | None) -> bytes:
-        """The same in a stream."""
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+        """The same in a stream. `is_first`: nothing came before it."""
 
-    def garbage(self) -> bytes:
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
         """An event of which nothing can be made, in a frame that is right."""
 
     def bad_frame(self) -> bytes | None:

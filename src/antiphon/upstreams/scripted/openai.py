@@ -90,10 +90,10 @@ class OpenAI:
             return OVERLOADED
         return {"error": {"message": as_asked(status), "type": "scripted_error", "param": None, "code": status}}
 
-    def failure_event(self, status: int | None) -> bytes:
-        return event(self.failure(status))
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+        return event(self.failure(answer.status))
 
-    def garbage(self) -> bytes:
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
         return b'data: {"choices": [{"ind\n\n'
 
     def bad_frame(self) -> None:

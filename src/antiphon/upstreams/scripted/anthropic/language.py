@@ -92,10 +92,10 @@ class Anthropic:
         message = "Overloaded" if status is None else as_asked(status)
         return {"type": "error", "error": {"type": kind_of(status or OVERLOADED), "message": message}}
 
-    def failure_event(self, status: int | None) -> bytes:
-        return sse_event(self.failure(status))
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+        return sse_event(self.failure(answer.status))
 
-    def garbage(self) -> bytes:
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
         return b'event: content_block_delta\ndata: {"type":"content_block_delta","ind\n\n'
 
     def bad_frame(self) -> None:

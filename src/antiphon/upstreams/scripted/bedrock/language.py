@@ -76,13 +76,13 @@ class Bedrock:
             return {"__type": "ServiceUnavailableException", "message": OVERLOADED}
         return {"__type": kind_of(status), "message": as_asked(status)}
 
-    def failure_event(self, status: int | None) -> bytes:
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
         """A model's own error has another name there."""
-        told = self.failure(status)
+        told = self.failure(answer.status)
         kind = str(told["__type"]).replace("ModelError", "ModelStreamError")
         return exception_frame(kind[0].lower() + kind[1:], told["message"])
 
-    def garbage(self) -> bytes:
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
         return event_bytes("contentBlockDelta", b'{"contentBlockIndex": 0, "del')
 
     def bad_frame(self) -> bytes:

@@ -58,12 +58,12 @@ class Cohere:
     def failure(self, status: int | None) -> Document:
         return {"id": str(uuid4()), "message": OVERLOADED if status is None else as_asked(status)}
 
-    def failure_event(self, status: int | None) -> bytes:
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
         """The stream ends with an error for its finish reason. It names no status."""
-        message = self.failure(status)["message"]
+        message = self.failure(answer.status)["message"]
         return sse_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": message}})
 
-    def garbage(self) -> bytes:
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
         return b'event: content-delta\ndata: {"type":"content-del\n\n'
 
     def bad_frame(self) -> None:

@@ -57,8 +57,13 @@ def frame(answer: Answer, spoken: list[Document], last: list[Document]) -> list[
         return [Event(b"data: " + msgspec.json.encode(document) + b"\r\n\r\n", part) for document, part in parts]
     events = []
     for place, (document, part) in enumerate(parts):
-        events.append(Event((b",\r\n" if place else b"[") + msgspec.json.encode(document), part))
+        events.append(Event(member(msgspec.json.encode(document), is_first=place == 0), part))
     return [*events, Event(b"]", Part.CLOSE)]
+
+
+def member(document: bytes, is_first: bool) -> bytes:
+    """Of an array that is streamed."""
+    return (b"[" if is_first else b",\r\n") + document
 
 
 def envelope(answer: Answer) -> Document:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, unquote
 
 import msgspec
 
-from antiphon.upstreams.scripted.gemini.answer import spell_answer, spell_documents
+from antiphon.upstreams.scripted.gemini.answer import member, spell_answer, spell_documents
 from antiphon.upstreams.scripted.gemini.request import read_request
 from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, as_asked, count_prompt
 from antiphon.upstreams.scripted.received import Received
@@ -88,11 +88,13 @@ class Gemini:
         code, message = (503, OVERLOADED) if status is None else (status, as_asked(status))
         return {"error": {"code": code, "message": message, "status": status_of(code)}}
 
-    def failure_event(self, status: int | None) -> bytes:
-        return b"data: " + msgspec.json.encode(self.failure(status)) + b"\r\n\r\n"
+    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+        told = msgspec.json.encode(self.failure(answer.status))
+        return member(told, is_first) + b"]" if answer.request.get("as_array") else b"data: " + told + b"\r\n\r\n"
 
-    def garbage(self) -> bytes:
-        return b'data: {"candidates": [{"con\r\n\r\n'
+    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+        broken = b'{"candidates": [{"con'
+        return member(broken, is_first) + b"]" if answer.request.get("as_array") else b"data: " + broken + b"\r\n\r\n"
 
     def bad_frame(self) -> None:
         return None
