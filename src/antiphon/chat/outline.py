@@ -31,6 +31,7 @@ DIGITS: Final = 6  # of the number in a mark
 SPACE, JSON, WIDE_LETTER = " ", "json", "\u2026"
 REST_OF_MARK: Final = DIGITS + 9  # bytes
 LONGEST_ESCAPE: Final = 6  # bytes
+NEAR: Final = 6 * LONGEST_ESCAPE  # bytes that hold three characters at least, however they are written
 HIGH_HALF: Final = re.compile(rb"\\u[dD][89abAB]")
 KEY: Final = re.compile(rb'"[ \t\r\n]*:')
 OTHER_SPACE: Final = (b"\v", b"\f")  # white space that JSON does not allow
@@ -160,9 +161,11 @@ class OutlineReader:
         """White space between values: one of it is enough."""
         if any(space in part for space in OTHER_SPACE):
             return
-        squeezed = b" ".join(part.split())
+        # A piece may end within a number: white space is put only where there was some.
+        before, after = b" " * part[:1].isspace(), b" " * part[-1:].isspace()
+        squeezed = before + b" ".join(part.split()) + after
         if 2 * len(squeezed) < len(part):
-            self._leave_out(start, start + len(part), b" %b " % squeezed)
+            self._leave_out(start, start + len(part), squeezed)
 
     def _shorten(self, start: int, end: int) -> Iterator[None]:
         """A long string, unless it is a name."""
@@ -172,15 +175,18 @@ class OutlineReader:
             return
         some = min(max(ENDS[0], (end - start) // SHARE), ENDS[1])
         head, tail = clean(body, start, start + some), clean(body, start, end - some)
-        size, is_ascii, has_space, has_json, last = 0, True, False, False, ""
+        size, is_ascii, has_space, has_json = 0, True, False, False
+        last = _few(body, clean(body, start, max(start, head - NEAR)), head)
         for text in decoded(body, head, tail):
             size += len(text)
             is_ascii = is_ascii and text.isascii()
             has_space = has_space or any(space in text for space in " \n\t")
-            has_json = has_json or "json" in last + text.lower()
-            last = text[-3:].lower()
+            low = last + text.lower()
+            has_json = has_json or "json" in low
+            last = low[-3:]
             if size > PIECE:
                 yield
+        has_json = has_json or "json" in last + _few(body, tail, clean(body, tail, min(end, tail + NEAR)))
         look = (SPACE if has_space else ".") + (JSON if has_json else "....") + ("..." if is_ascii else WIDE_LETTER)
         self._leave_out(head, tail, f"<{self._token}{len(self._spans):0{DIGITS}}{look}>".encode())
         self._spans.append((head, tail, size))
@@ -188,6 +194,10 @@ class OutlineReader:
     def _leave_out(self, start: int, end: int, instead: bytes) -> None:
         self._light += (self._body[self._taken : start], instead)
         self._taken = end
+
+
+def _few(body: bytes, start: int, end: int) -> str:
+    return "".join(decoded(body, start, end)).lower()
 
 
 def decoded(body: bytes, start: int, end: int) -> Iterator[str]:

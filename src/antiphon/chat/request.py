@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
 
 from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
 from antiphon.chat.checks import Check, Fault, Names, refuse_unknown, wrong_type
-from antiphon.chat.fields import FIELDS, NEEDS, Need
+from antiphon.chat.fields import FIELDS, NEEDS, Need, check_metadata
 from antiphon.chat.messages import check_present
 from antiphon.chat.outline import Outline
 from antiphon.chat.plain_request import PlainRequest
@@ -98,10 +99,15 @@ def parse(document: Document, *, strict: bool, outline: Outline | None = None) -
         if strict:
             refuse_unknown(document, KNOWN)
         NAMES.refuse_look_alikes(document)
-        check_fields(document, strict)
+        check_fields(document, strict, FIELDS if outline is None else light_fields(outline))
     except Fault as fault:
         raise refusal(fault) from None
     return read(document, model, outline)
+
+
+def light_fields(outline: Outline) -> Mapping[str, Check]:
+    """The checks of a light document: values are as long as they were sent."""
+    return {**FIELDS, "metadata": partial(check_metadata, size=outline.size)}
 
 
 def refuse_model(model: object) -> RequestError:
