@@ -26,6 +26,7 @@ NEEDLESS: Final = 256  # bytes outside of strings, of which most are white space
 # So many bytes that are not left out cost as much as an integer (`bounds`): of ASCII, and of others or escaped ones.
 NARROW: Final = 64
 WIDE: Final = 16
+EDGE_PIECE: Final = 4096  # bytes that are read at once from the end of a text
 DIGITS: Final = 6  # of the number in a mark
 # A mark looks like what it stands for to who looks for words, or for none: its letters, each in place of as many dots.
 SPACE, JSON, WIDE_LETTER = " ", "json", "\u2026"
@@ -81,6 +82,42 @@ class Outline:
                 known.add(int(mark[1]))
                 yield from self._pieces(mark)
         yield text[end:]
+
+    def is_blank(self, text: str) -> bool:
+        """Of a light text: with nothing left out it would be white space."""
+        if text[:1].strip():
+            return False
+        return all(not piece.strip() for piece in self.expand(text, set()))
+
+    def edges(self, text: str, size: int) -> str:
+        """A light text without white space around it. Where it is long, so many characters from its beginning and from
+        its end."""
+        if not (marks := list(self._mark.finditer(text))):
+            return text.strip()
+        if self.size(text) <= 2 * size:
+            return "".join(self.expand(text, set())).strip()
+        head = tail = ""
+        for piece in self.expand(text, set()):
+            head = (head + piece).lstrip()
+            if len(head) > size:
+                break
+        for piece in self._from_the_end(text, marks):
+            tail = (piece + tail).rstrip()
+            if len(tail) > size:
+                break
+        return f"{head[:size]}\n{tail[-size:]}"
+
+    def _from_the_end(self, text: str, marks: list[re.Match[str]]) -> Iterator[str]:
+        end = len(text)
+        for mark in reversed(marks):
+            yield text[mark.end() : end]
+            end = mark.start()
+            first, last, _ = self._spans[int(mark[1])]
+            while last > first:
+                begin = clean(self.body, first, last - EDGE_PIECE) if last - first > EDGE_PIECE else first
+                yield "".join(decoded(self.body, begin, last))
+                last = begin
+        yield text[:end]
 
     def _pieces(self, mark: re.Match[str]) -> Iterator[str]:
         start, end, _ = self._spans[int(mark[1])]
