@@ -83,6 +83,15 @@ class Outline:
                 yield from self._pieces(mark)
         yield text[end:]
 
+    def first(self, text: str, size: int) -> str:
+        """So many characters from the beginning of a light text."""
+        head = ""
+        for piece in self.expand(text, set()):
+            head += piece
+            if len(head) >= size:
+                break
+        return head[:size]
+
     def is_blank(self, text: str) -> bool:
         """Of a light text: with nothing left out it would be white space."""
         if text[:1].strip():
