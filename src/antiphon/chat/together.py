@@ -48,7 +48,7 @@ def joins(texts: list[str], roles: list[str], outline: Outline | None = None) ->
     said: list[tuple[str, str]] = []
     asked: list[str] = []
     for text, role in zip(texts, roles, strict=True):
-        if role != OWN and (words := text.strip()) and (outline is None or not outline.is_blank(text)):
+        if role != OWN and (words := text.strip()) and (outline is None or not outline.is_blank(words)):
             said.append((words, role))
             if role == USER:
                 asked.append(words)
