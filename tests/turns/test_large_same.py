@@ -98,3 +98,15 @@ async def test_a_second_target_gets_all_of_it(tmp_path: Path) -> None:
     finally:
         await first.stop()
         await second.stop()
+
+
+async def test_tokens_are_counted_alike(start: Start) -> None:
+    silent = {key: value for key, value in completion().items() if key != "usage"}
+    route = '[[route]]\nmodel = "gpt-4o"\ntargets = [{ upstream = "up" }]'
+    running, _ = await start(*[json_answer(silent)] * 2, more=route)
+    messages = [{"role": "user", "content": "The sea was calm. We went on! \u6d77" * 200}] * 4
+    counted = []
+    for filler in ("", FILLER):
+        body = json.dumps({"model": "gpt-4o", "messages": messages, "x": filler}).encode()
+        counted.append((await call(running.port, "POST", CHAT, body=body)).json["usage"]["prompt_tokens"])
+    assert counted[0] == counted[1]
