@@ -26,6 +26,25 @@ def test_check_names_each_with_its_line(tmp_path: Path, capsys: pytest.CaptureFi
     )
 
 
+def test_check_names_limits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("K", "sk-a")
+    path = tmp_path / "antiphon.toml"
+    path.write_text(
+        '[[limit]]\nname = "x"\nconcurrent = 5\n\n[[limit]]\nname = "y"\nrequests_per_minute = 5\n\n'
+        '[[key]]\nname = "a"\nsecret = "env:K"\n\n'
+        '[[key]]\nname = "k"\nsecret = "env:K2"\nlimits = { concurrent = 3 }\n'
+    )
+    monkeypatch.setenv("K2", "sk-b")
+    assert main(["check", "-c", str(path)]) == 0
+    said = capsys.readouterr().err
+    assert f'warning: {path}:1: [[limit]] "x" has no effect in this version.\n' in said
+    assert f'warning: {path}:5: [[limit]] "y" has no effect in this version.\n' in said
+    assert f"warning: {path}:16: [[key]] \"k\": 'limits' has no effect in this version.\n" in said
+    assert said.count("no effect") == 3
+
+
 def test_check_names_the_variable(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTIPHON_ACCOUNTS__COUNTERS", "redis://user:secret@host")
     assert main(["check"]) == 0

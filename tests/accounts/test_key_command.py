@@ -17,6 +17,7 @@ from antiphon.accounts.keys import KeyRecord, digest_of
 from antiphon.accounts.stores.contract import AuditNote
 from antiphon.accounts.stores.sqlite import open_sqlite
 from antiphon.cli import main
+from antiphon.settings.schema import MEASURES
 from tests.support.postgres import Postgres
 
 KEY = re.compile(r"ak-[0-9A-Za-z]{43}\n")
@@ -268,3 +269,31 @@ def test_while_another_process_reads_the_file(terminal: Terminal, folder: Path) 
     reader.execute("select * from keys").fetchall()
     terminal.run("create", "--name", "b")
     reader.close()
+
+
+@pytest.mark.parametrize(
+    "amount", ["1e999999", "1e999999999", "-1e999999999", "1e-999999999", "Infinity", "sNaN", "9e9"]
+)
+def test_no_amount_is_a_traceback(terminal: Terminal, amount: str) -> None:
+    terminal.run("create", "--name", "a", f"--budget=day={amount}", status=2)
+    assert "must be an amount" in terminal.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--limit", "concurrent=5", "--limit", "concurrent=6"),
+        ("--budget", "day=5", "--budget", "day=6"),
+        ("--label", "a=5", "--label", "a=6"),
+    ],
+)
+def test_what_is_said_twice_is_refused(terminal: Terminal, words: tuple[str, ...]) -> None:
+    terminal.run("create", "--name", "a", *words, status=1)
+    assert f"{words[0]} {words[1].partition('=')[0]} is given twice" in terminal.err
+    assert terminal.json("list") == []
+
+
+def test_limits_are_named_as_in_the_settings(terminal: Terminal) -> None:
+    given = {name: 7 for name in MEASURES if name != "budget"}
+    terminal.run("create", "--name", "a", *(f"--limit={name}={value}" for name, value in given.items()))
+    assert terminal.json("show", "a")["limits"] == given

@@ -179,3 +179,12 @@ def test_what_is_refused(terminal: Terminal, words: tuple[str, ...], status: int
     assert terminal.run(*words, status=status) == ""
     assert said in terminal.err
     assert "Traceback" not in terminal.err
+
+
+def test_a_revoked_key_is_still_known_by_its_name(terminal: Terminal) -> None:
+    post(three_days(), "app")
+    assert main(["key", "revoke", "app"]) == 0
+    assert terminal.rows("--key", "app", "--by", "model") != []
+    assert main(["key", "create", "--name", "app"]) == 0
+    terminal.capsys.readouterr()
+    assert terminal.rows("--key", "app", "--by", "model") == []  # the live one comes first

@@ -110,6 +110,14 @@ def test_white_space_is_not_parsed() -> None:
     assert msgspec.json.decode(outline.light_body) == {"a": [1, 2], "b": 1}
 
 
+@pytest.mark.parametrize("value", [b"1234567", b"-1.5e3", b"true", b"null"])
+def test_a_value_in_white_space_is_cut_anywhere(value: bytes) -> None:
+    """Where a piece of the body ends within it."""
+    for shift in range(len(value) + 1):
+        body = b'{"a":' + b" " * (PIECE - 5 - shift) + value + b" " * 999 + b"}"
+        assert read_value(body) == json.loads(body)
+
+
 @pytest.mark.parametrize("space", [b" ", b"\n", b"\v", b"\f", b"\xa0"])
 def test_white_space_joins_nothing_and_forgives_nothing(space: bytes) -> None:
     for shift in range(3):
@@ -130,6 +138,17 @@ def test_a_light_text_looks_like_the_whole_one(text: str, kind: str) -> None:
     assert "".join(outline.expand(light, set())) == text
     is_media = light.isascii() and " " not in light and len(light) > 256
     assert is_media == (kind == "media")
+
+
+@pytest.mark.parametrize("word", [b"jSon", b"js\\u006fn", b"\\u006a\\u0073\\u006f\\u006e"])
+def test_a_word_is_seen_wherever_it_stands(word: bytes) -> None:
+    """Also where the middle of a text begins and ends."""
+    for size in (LONG + 1, 9000):
+        for place in range(size):
+            if 90 < place < size - 1100 and place % 16:
+                continue
+            outline = read(b'["%b%b%b"]' % (b"x" * place, word, b"x" * (size - place)))
+            assert "json" in msgspec.json.decode(outline.light_body)[0].lower(), place
 
 
 def test_the_middle_of_a_text_is_given_once() -> None:

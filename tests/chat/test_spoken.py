@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
 from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, readings
-from antiphon.chat.together import Join
+from antiphon.chat.together import Frame, Join
 
 
 def user(text: Any) -> dict[str, Any]:
@@ -176,3 +176,12 @@ def test_what_stands_for_calls_and_is_no_list_is_passed_over(calls: object) -> N
     message = {"role": "user", "content": "Hello", "tool_calls": calls}
     assert prompt_texts({"messages": [message]})[0].startswith("Hello")
     assert "Hello" in answer_texts(message)
+
+
+def test_frames_stand_behind_all_that_is_said_and_joins_at_the_end() -> None:
+    """Who is asked takes the last texts before the joins for frames."""
+    roles = ("system", "user", "developer", "user")
+    texts = prompt_texts({"messages": [{"role": role, "content": f"The {role} says this."} for role in roles]})
+    order = {str: 0, Frame: 1, Join: 2}
+    assert [order[type(text)] for text in texts] == sorted(order[type(text)] for text in texts)
+    assert {type(text) for text in texts} == {str, Frame, Join}

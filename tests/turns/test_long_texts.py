@@ -123,7 +123,9 @@ async def test_moderations_of_long_texts(start: Start) -> None:
     ("more", "param", "said"),
     [
         ({"model": "m" * 5000}, "model", "string too long"),
-        ({"metadata": {"a": "v" * 5000}}, "metadata.a", "string too long"),
+        ({"metadata": {"a": "v" * 5000}}, "metadata.a", "with length 5000 instead"),
+        ({"metadata": {"a": "v" * 2049}}, "metadata.a", "with length 2049 instead"),
+        ({"metadata": {"a": "\u6d77" * 700}}, "metadata.a", "with length 700 instead"),
         ({"messages": [{"role": "r" * 5000, "content": ""}]}, "messages[0].role", "Invalid value: 'rrr"),
         ({"user": ["u" * 5000]}, "user", "expected a string, but got an array"),
     ],

@@ -59,7 +59,8 @@ def check_bias(value: Any, strict: bool) -> None:
             raise
 
 
-def check_metadata(value: Any, strict: bool) -> None:
+def check_metadata(value: Any, strict: bool, size: Callable[[str], int] = len) -> None:
+    """`size`: of a text, where it is a light one."""
     if type(value) is not dict:
         raise wrong_type("an object", value)
     if len(value) > MOST_PAIRS:
@@ -71,9 +72,9 @@ def check_metadata(value: Any, strict: bool) -> None:
             tail = f": property name too long. Expected a property name with maximum length {MOST_KEY}, "
             tail += f"but got a property name with length {len(key)} instead."
             raise Fault("Invalid ", tail, "property_name_above_max_length")
-        if type(item) is str and len(item) <= MOST_VALUE:
+        if type(item) is str and size(item) <= MOST_VALUE:
             continue
-        fault = too_long("a string", MOST_VALUE, len(item)) if type(item) is str else wrong_type("a string", item)
+        fault = too_long("a string", MOST_VALUE, size(item)) if type(item) is str else wrong_type("a string", item)
         fault.under("." + key)
         raise fault
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.chat.bounds import NOT_JSON, PIECE, JsonBounds, Scan
+from antiphon.chat.bounds import LARGE, NOT_JSON, PIECE, JsonBounds, Scan
 from antiphon.errors import RequestError
 
 LONG: Final = 2048  # bytes of a string
@@ -26,11 +26,14 @@ NEEDLESS: Final = 256  # bytes outside of strings, of which most are white space
 # So many bytes that are not left out cost as much as an integer (`bounds`): of ASCII, and of others or escaped ones.
 NARROW: Final = 64
 WIDE: Final = 16
+MOST_SPACE: Final = LARGE  # characters at an end of a text in which words are sought
+EDGE_PIECE: Final = 16 * 1024  # bytes that are read at once from the end of a text
 DIGITS: Final = 6  # of the number in a mark
 # A mark looks like what it stands for to who looks for words, or for none: its letters, each in place of as many dots.
 SPACE, JSON, WIDE_LETTER = " ", "json", "\u2026"
 REST_OF_MARK: Final = DIGITS + 9  # bytes
 LONGEST_ESCAPE: Final = 6  # bytes
+NEAR: Final = 6 * LONGEST_ESCAPE  # bytes that hold three characters at least, however they are written
 HIGH_HALF: Final = re.compile(rb"\\u[dD][89abAB]")
 KEY: Final = re.compile(rb'"[ \t\r\n]*:')
 OTHER_SPACE: Final = (b"\v", b"\f")  # white space that JSON does not allow
@@ -43,13 +46,16 @@ Span = tuple[int, int, int]  # of a middle: where it begins and ends in the body
 class Outline:
     """What was left out of a light document, and how to put it back."""
 
-    __slots__ = ("_begin", "_mark", "_spans", "body", "light_body")
+    __slots__ = ("_begin", "_blank", "_mark", "_spans", "_start", "body", "light_body")
 
-    def __init__(self, body: bytes, light_body: bytes, token: str, spans: list[Span]) -> None:
+    def __init__(self, body: bytes, light_body: bytes, token: str, spans: list[Span], blank: set[int]) -> None:
+        """`blank`: the numbers of spans that are white space alone."""
         self.body = body
         self.light_body = light_body
         self._spans = spans
-        self._begin = f"<{token}".encode()
+        self._blank = blank
+        self._start = f"<{token}"  # of a mark
+        self._begin = self._start.encode()
         self._mark = re.compile(f"<{token}([0-9]{{{DIGITS}}})[^>]*>")
 
     def whole(self, encoded: bytes) -> Whole:
@@ -80,6 +86,57 @@ class Outline:
                 known.add(int(mark[1]))
                 yield from self._pieces(mark)
         yield text[end:]
+
+    def first(self, text: str, size: int) -> str:
+        """So many characters from the beginning of a light text."""
+        head = ""
+        for piece in self.expand(text, set()):
+            head += piece
+            if len(head) >= size:
+                break
+        return head[:size]
+
+    def is_blank(self, text: str) -> bool:
+        """Of a light text without white space around it: with nothing left out it would be white space alone."""
+        size = len(self._start)
+        if not text.startswith(self._start) or int(text[size : size + DIGITS]) not in self._blank:
+            return False
+        if text.find(">") == len(text) - 1:  # one mark, the usual case; the others take ten times as long
+            return True
+        marks = [int(mark[1]) for mark in self._mark.finditer(text)]
+        return self._blank.issuperset(marks) and not self._mark.sub("", text).strip()
+
+    def edges(self, text: str, size: int) -> str:
+        """A light text without white space around it. Where it is long, so many characters from its beginning and from
+        its end."""
+        if self._start not in text:
+            return text.strip()
+        if self.size(text) <= 2 * size:
+            return "".join(self.expand(text, set())).strip()
+        head = tail = ""
+        room = MOST_SPACE
+        for piece in self.expand(text, set()):
+            head, room = (head + piece).lstrip(), room - len(piece)
+            if len(head) > size or room < 0:
+                break
+        room = MOST_SPACE
+        for piece in self._from_the_end(text, list(self._mark.finditer(text))):
+            tail, room = (piece + tail).rstrip(), room - len(piece)
+            if len(tail) > size or room < 0:
+                break
+        return f"{head[:size]}\n{tail[-size:]}"
+
+    def _from_the_end(self, text: str, marks: list[re.Match[str]]) -> Iterator[str]:
+        end = len(text)
+        for mark in reversed(marks):
+            yield text[mark.end() : end]
+            end = mark.start()
+            first, last, _ = self._spans[int(mark[1])]
+            while last > first:
+                begin = clean(self.body, first, last - EDGE_PIECE) if last - first > EDGE_PIECE else first
+                yield "".join(decoded(self.body, begin, last))
+                last = begin
+        yield text[:end]
 
     def _pieces(self, mark: re.Match[str]) -> Iterator[str]:
         start, end, _ = self._spans[int(mark[1])]
@@ -116,6 +173,7 @@ class OutlineReader:
         self._token = token
         self._light: list[bytes] = []
         self._spans: list[Span] = []
+        self._blank: set[int] = set()
         self._taken = 0  # how far `_light` goes
         self._opened = 0  # where the string began in which a piece has ended
 
@@ -123,7 +181,7 @@ class OutlineReader:
     def outline(self) -> Outline:
         """After the last step."""
         light = b"".join([*self._light, self._body[self._taken :]]) if self._light else self._body
-        return Outline(self._body, light, self._token, self._spans)
+        return Outline(self._body, light, self._token, self._spans, self._blank)
 
     def steps(self) -> Iterator[None]:
         """Raises RequestError."""
@@ -160,9 +218,11 @@ class OutlineReader:
         """White space between values: one of it is enough."""
         if any(space in part for space in OTHER_SPACE):
             return
-        squeezed = b" ".join(part.split())
+        # A piece may end within a number: white space is put only where there was some.
+        before, after = b" " * part[:1].isspace(), b" " * part[-1:].isspace()
+        squeezed = before + b" ".join(part.split()) + after
         if 2 * len(squeezed) < len(part):
-            self._leave_out(start, start + len(part), b" %b " % squeezed)
+            self._leave_out(start, start + len(part), squeezed)
 
     def _shorten(self, start: int, end: int) -> Iterator[None]:
         """A long string, unless it is a name."""
@@ -172,22 +232,32 @@ class OutlineReader:
             return
         some = min(max(ENDS[0], (end - start) // SHARE), ENDS[1])
         head, tail = clean(body, start, start + some), clean(body, start, end - some)
-        size, is_ascii, has_space, has_json, last = 0, True, False, False, ""
+        size, is_ascii, is_blank, has_space, has_json = 0, True, True, False, False
+        last = _few(body, clean(body, start, max(start, head - NEAR)), head)
         for text in decoded(body, head, tail):
             size += len(text)
             is_ascii = is_ascii and text.isascii()
+            is_blank = is_blank and text.isspace()
             has_space = has_space or any(space in text for space in " \n\t")
-            has_json = has_json or "json" in last + text.lower()
-            last = text[-3:].lower()
+            low = last + text.lower()
+            has_json = has_json or "json" in low
+            last = low[-3:]
             if size > PIECE:
                 yield
+        has_json = has_json or "json" in last + _few(body, tail, clean(body, tail, min(end, tail + NEAR)))
         look = (SPACE if has_space else ".") + (JSON if has_json else "....") + ("..." if is_ascii else WIDE_LETTER)
         self._leave_out(head, tail, f"<{self._token}{len(self._spans):0{DIGITS}}{look}>".encode())
+        if is_blank:
+            self._blank.add(len(self._spans))
         self._spans.append((head, tail, size))
 
     def _leave_out(self, start: int, end: int, instead: bytes) -> None:
         self._light += (self._body[self._taken : start], instead)
         self._taken = end
+
+
+def _few(body: bytes, start: int, end: int) -> str:
+    return "".join(decoded(body, start, end)).lower()
 
 
 def decoded(body: bytes, start: int, end: int) -> Iterator[str]:

@@ -7,15 +7,17 @@ sent, nulls and unknown keys included; the one edit is [empty-calls].
 
 from __future__ import annotations
 
+import re
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
 from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
-from antiphon.chat.checks import Check, Fault, Names, refuse_unknown, wrong_type
-from antiphon.chat.fields import FIELDS, NEEDS, Need
+from antiphon.chat.checks import ECHO_LIMIT, Check, Fault, Names, echo, refuse_unknown, wrong_type
+from antiphon.chat.fields import FIELDS, NEEDS, Need, check_metadata
 from antiphon.chat.messages import check_present
 from antiphon.chat.outline import Outline
 from antiphon.chat.plain_request import PlainRequest
@@ -23,6 +25,7 @@ from antiphon.chat.stamp import Document
 from antiphon.chat.tools import names_one_tool, tool_names
 from antiphon.errors import RequestError
 
+STEP: Final = re.compile(r"[^.\[\]]+")  # of the path of a fault
 NO_MODEL: Final = "you must provide a model parameter"
 
 KNOWN: Final = {**FIELDS, "model": FIELDS["user"]}
@@ -98,10 +101,15 @@ def parse(document: Document, *, strict: bool, outline: Outline | None = None) -
         if strict:
             refuse_unknown(document, KNOWN)
         NAMES.refuse_look_alikes(document)
-        check_fields(document, strict)
+        check_fields(document, strict, FIELDS if outline is None else light_fields(outline))
     except Fault as fault:
-        raise refusal(fault) from None
+        raise (refusal(fault) if outline is None else light_refusal(fault, document, outline)) from None
     return read(document, model, outline)
+
+
+def light_fields(outline: Outline) -> Mapping[str, Check]:
+    """The checks of a light document: values are as long as they were sent."""
+    return {**FIELDS, "metadata": partial(check_metadata, size=outline.size)}
 
 
 def refuse_model(model: object) -> RequestError:
@@ -114,6 +122,21 @@ def refuse_model(model: object) -> RequestError:
 
 def refusal(fault: Fault) -> RequestError:
     return RequestError(fault.message, param=fault.path, code=fault.code)
+
+
+def light_refusal(fault: Fault, document: Document, outline: Outline) -> RequestError:
+    """The refusal of a light document. It tells of a long value as it was sent."""
+    value: Any = document
+    for step in STEP.findall(fault.path):
+        if type(value) is list:
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+        else:
+            value = value.get(step) if type(value) is dict else None
+    if type(value) is not str or (size := outline.size(value)) == len(value):
+        return refusal(fault)
+    sent = echo(outline.first(value, ECHO_LIMIT + 1))
+    message = fault.message.replace(echo(value), sent).replace(f"length {len(value)} ", f"length {size} ")
+    return RequestError(message, param=fault.path, code=fault.code)
 
 
 def check_fields(

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from antiphon.chat.spelled import spelled
+from antiphon.chat.outline import Outline
+from antiphon.chat.spelled import LARGEST, spelled
 from antiphon.chat.stamp import Document
 from antiphon.chat.together import EDGE, FRAMES, Frame, Join, joins
 
@@ -52,11 +53,13 @@ SCHEMA_VALUES = ("enum", "default", "const", "examples")
 # Fields of a request that are no part of chat, and that an upstream may read all the same.
 BESIDE_MESSAGES = ("prompt", "suffix", "input", "instructions", "system")
 VENDOR_TEXTS = ("documents", "promptVariables")  # what Cohere's and Bedrock's models read besides messages
+MOST_ARGUMENTS = 1_000_000  # characters of a large request's calls whose values are read together
 TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
-def prompt_texts(document: Document) -> list[str]:
-    """Of a checked request, the newest first: if time is short, the oldest were judged before."""
+def prompt_texts(document: Document, outline: Outline | None = None) -> list[str]:
+    """Of a checked request, the newest first: if time is short, the oldest were judged before. `outline`: of a light
+    one; its texts are light, too."""
     messages = document["messages"]
     texts = ["\n".join(message_words(message)) for message in messages]
     prediction = document.get("prediction")
@@ -64,8 +67,9 @@ def prompt_texts(document: Document) -> list[str]:
     for key in VENDOR_TEXTS:
         if key in document:
             said = "\n".join((said, *_all_strings(document[key])))
-    calls = [spelled(call_words(message)) for message in messages if message["role"] == "assistant"]
-    found = newest_first(texts, [message["role"] for message in messages], calls)
+    arguments = [call_words(message) for message in messages if message["role"] == "assistant"]
+    calls = list(map(spelled, arguments if outline is None else _whole_arguments(arguments, outline)))
+    found = newest_first(texts, [message["role"] for message in messages], calls, outline)
     beside = [each for key in BESIDE_MESSAGES if key in document for each in loose_texts(document[key])]
     return [*beside, said, *found] if said.strip() else [*beside, *found]
 
@@ -104,15 +108,31 @@ def tool_words(document: Document) -> str:
     return "\n".join(found)
 
 
-def newest_first(texts: list[str], roles: list[str], calls: Sequence[str] = ()) -> list[str]:
+def _whole_arguments(arguments: list[Iterator[str]], outline: Outline) -> list[list[str]]:
+    """Light arguments with nothing left out, as far as it is of use. Of very many, the newest."""
+    room = MOST_ARGUMENTS
+    found: list[list[str]] = []
+    for several in reversed(arguments):
+        found.append([])
+        for written in several:
+            size = outline.size(written)
+            if size <= min(LARGEST, room):
+                room -= size
+                found[-1].append(outline.restore(written))
+    return found[::-1]
+
+
+def newest_first(
+    texts: list[str], roles: list[str], calls: Sequence[str] = (), outline: Outline | None = None
+) -> list[str]:
     """`calls`: what the calls of each message spell. Behind them stand the user's newest messages as one text, then the
-    application's own words, and at the end what is only told by several messages together."""
+    application's own words, and at the end what only several messages tell together. `outline`: of light texts."""
     said, own = texts, []
     if "system" in roles or "developer" in roles:
         said = [text for text, role in zip(texts, roles, strict=True) if role not in FRAMES]
         own = [Frame(text) for text, role in zip(texts, roles, strict=True) if role in FRAMES]
-    is_short = len(texts) == 1 and len(texts[0]) <= ALONE
-    run, joined = ("", []) if is_short else joins(texts, roles)
+    is_short = len(texts) == 1 and (len(texts[0]) if outline is None else outline.size(texts[0])) <= ALONE
+    run, joined = ("", []) if is_short else joins(texts, roles, outline)
     found = [text for text in (*reversed(said), *reversed(calls), run, *reversed(own)) if text.strip()]
     return [*found, *joined]
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from antiphon.chat.outline import Outline
+
 EDGE: Final = 160  # characters of the first and of the last sentence at most; a message of so many is short
 RUN: Final = 320  # characters of a user's newest messages that are read as one text
 NEWEST: Final = 3  # messages that are joined with others; those before them were the newest of earlier turns
@@ -40,21 +42,23 @@ class Join(str):
         return join
 
 
-def joins(texts: list[str], roles: list[str]) -> tuple[str, list[str]]:
+def joins(texts: list[str], roles: list[str], outline: Outline | None = None) -> tuple[str, list[str]]:
     """`texts`: of each message. (The user's newest messages as one text, or ""; the joins, the newest first.) On the
-    way of every turn: few frames."""
+    way of every turn: few frames. `outline`: of light texts."""
     said: list[tuple[str, str]] = []
     asked: list[str] = []
     for text, role in zip(texts, roles, strict=True):
-        if role != OWN and (words := text.strip()):
+        if role != OWN and (words := text.strip()) and (outline is None or not outline.is_blank(words)):
             said.append((words, role))
             if role == USER:
                 asked.append(words)
+    if outline is not None:
+        said = _edged(said, outline)
     found: dict[str, None] = {}
     for newest in range(len(said) - 1, max(-1, len(said) - 1 - NEWEST), -1):
         if newest or len(said[0][0]) > 2 * EDGE:
             _add_joins(said, newest, found)
-    run = _run(asked) if len(asked) > 1 else ""
+    run = _run(asked, outline) if len(asked) > 1 else ""
     found.pop(run, None)
     return run, [*found]
 
@@ -77,12 +81,26 @@ def _add_joins(said: list[tuple[str, str]], newest: int, found: dict[str, None])
         found[Join.of(first_words(before), first)] = None
 
 
-def _run(asked: list[str]) -> str:
+def _edged(said: list[tuple[str, str]], outline: Outline) -> list[tuple[str, str]]:
+    """Light texts, with the edges of those that are joined as they were sent."""
+    newest = range(max(0, len(said) - NEWEST), len(said))
+    joined = {*newest, *(other for place in newest for other in _before(said, place, said[place][1]))}
+    return [
+        (outline.edges(text, 2 * EDGE) if place in joined else text, role) for place, (text, role) in enumerate(said)
+    ]
+
+
+def _run(asked: list[str], outline: Outline | None) -> str:
     """The user's newest messages as one text, as long as they are short: each was judged, so all of it counts."""
-    start, characters = len(asked), 0
-    while start and (characters := characters + len(asked[start - 1])) <= RUN:
-        start -= 1
-    return " ".join(asked[start:]) if start < len(asked) - 1 else ""
+    run: list[str] = []
+    characters = 0
+    for text in reversed(asked):
+        words = text if outline is None else outline.edges(text, RUN)
+        characters += len(words)
+        if characters > RUN:
+            break
+        run.append(words)
+    return " ".join(reversed(run)) if len(run) > 1 else ""
 
 
 def _before(said: list[tuple[str, str]], newest: int, role: str) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from antiphon.chat.outline import Outline
 from antiphon.chat.spoken import readings
-from antiphon.chat.together import Frame
+from antiphon.chat.together import Frame, Join
 from antiphon.flow.ports import Judge, Scope
 from antiphon.safety.verdict import LATE, NOTHING, Stage, Verdict
 
@@ -47,7 +47,7 @@ def _questions(texts: list[str], outline: Outline) -> Iterator[list[str]]:
     question: list[str] = []
     size = 0
     for piece in _pieces(texts, outline):
-        if question and type(question[-1]) is Frame and type(piece) is not Frame:
+        if question and type(question[-1]) is Frame and type(piece) is str:
             yield question  # frames stand behind the other texts of a question
             question, size = [], 0
         question += readings(piece)
@@ -62,6 +62,9 @@ def _questions(texts: list[str], outline: Outline) -> Iterator[list[str]]:
 def _pieces(texts: list[str], outline: Outline) -> Iterator[str]:
     known: set[int] = set()
     for text in texts:
+        if type(text) is Join:  # made of texts as they were sent
+            yield text
+            continue
         kind = Frame if type(text) is Frame else str
         held = ""
         for part in outline.expand(text, known):

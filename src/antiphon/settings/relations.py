@@ -10,11 +10,11 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from antiphon.http.client import parse_url, proxy_for
-from antiphon.settings.faults import printable
+from antiphon.settings.faults import Path, printable
 from antiphon.settings.kinds import Suggestions
 from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
-from antiphon.settings.schema import IDLE
-from antiphon.settings.walk import Document, Faults, Places, rows
+from antiphon.settings.schema import IDLE, IDLE_IN_ROWS, IDLE_ROWS
+from antiphon.settings.walk import Document, Faults, Places, describe, rows
 
 
 def check(document: Document, faults: Faults, places: Places) -> None:
@@ -53,11 +53,16 @@ def warn(settings: Settings) -> tuple[str, ...]:
 
 
 def find_idle(document: Document, places: Places) -> tuple[str, ...]:
-    """The keys that are written and do nothing yet."""
+    """What is written and does nothing yet."""
+    keys: list[Path] = [(table, key) for table, key in IDLE if key in document.get(table, {})]
+    whole: list[Path] = [(table, place) for table in IDLE_ROWS for place, _ in rows(document, table)]
+    inside: list[Path] = [
+        (table, place, key) for table, key in IDLE_IN_ROWS for place, row in rows(document, table) if key in row
+    ]
+    found = [(path, f": '{path[-1]}'") for path in keys + inside] + [(path, "") for path in whole]
     return tuple(
-        f"{places.find((table, key))[1]}: [{table}]: '{key}' has no effect in this version."
-        for table, key in IDLE
-        if key in document.get(table, {})
+        f"{places.find(path)[1]}: {describe(path, document)}{what} has no effect in this version."
+        for path, what in found
     )
 
 

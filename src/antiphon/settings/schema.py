@@ -427,8 +427,11 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "type": ("protocol", "kind"),
 }
 
-# Keys that are checked and kept for later versions. Who writes one is told that it does nothing yet.
+# What is checked and kept for later versions: keys of tables, whole rows, and keys of rows. Who writes one is told
+# that it does nothing yet.
 IDLE: tuple[tuple[str, str], ...] = (
     ("server", "control"),
     *(("accounts", key) for key in ACCOUNTS.keys if key != "store"),
 )
+IDLE_ROWS: tuple[str, ...] = ("limit",)
+IDLE_IN_ROWS: tuple[tuple[str, str], ...] = (("key", "limits"),)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from antiphon.chat.bounds import PIECE
 from antiphon.chat.outline import LONG, Outline
 
 CAP = 4_000_000  # characters; about a million tokens, more than any model's context
@@ -32,7 +33,10 @@ async def sample_large(texts: Sequence[str], outline: Outline, cap: int = CAP) -
     kept: list[str] = []
     seen = taken = 0
     for text in texts:
-        for piece in outline.expand(text, set()):
+        pieces = outline.expand(text, set())
+        if share == 1.0 and outline.size(text) <= PIECE:  # cut nowhere, it has no token more
+            pieces = iter(["".join(pieces)])
+        for piece in pieces:
             seen += len(piece)
             if share == 1.0 or taken + len(piece) / 2 <= share * seen:
                 kept.append(piece)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -115,6 +115,8 @@ def _new_key(options: argparse.Namespace, now: int) -> Key:
     for given, what in ((options.label, "labels"), (options.model or [], "models")):
         if len(given) > MOST:
             raise Refusal(f"a key has at most {MOST} {what}")
+    for option in ("label", "limit", "budget"):
+        _refuse_twice(option, [name for name, _ in getattr(options, option)])
     safety = {"mode": options.safety_mode, "preset": options.safety_preset}
     kind, moment = options.expires or ("at", None)
     expires = now + moment if moment is not None and kind == "span" else moment
@@ -134,6 +136,12 @@ def _new_key(options: argparse.Namespace, now: int) -> Key:
         budget=dict(options.budget),
         safety={name: word for name, word in safety.items() if word is not None},
     )
+
+
+def _refuse_twice(option: str, names: list[str]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise Refusal(f"--{option} {name} is given twice")
 
 
 async def _list(store: Store, options: argparse.Namespace) -> str:
@@ -273,8 +281,8 @@ def _budget(text: str) -> tuple[str, int]:
         raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(BUDGETS)}")
     try:
         micros = Decimal(value) * 1_000_000
-        is_exact = micros == int(micros) and 0 < micros <= 10**15
-    except (InvalidOperation, ValueError, OverflowError):
+        is_exact = 0 < micros <= 10**15 and micros == int(micros)
+    except ArithmeticError:  # no number, or one that is far too large
         is_exact = False
     if not is_exact:
         raise argparse.ArgumentTypeError(f"the budget of a {name} must be an amount with at most 6 decimals")

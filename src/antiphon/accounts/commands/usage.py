@@ -64,7 +64,8 @@ def run_usage(options: argparse.Namespace, url: str) -> int:
 
 async def _usage(store: Store, options: argparse.Namespace) -> str:
     names = await _key_names(store)
-    query = _query(options, names)
+    named = await store.keys.find_named(options.key) if options.key else None
+    query = _query(options, options.key if named is None else named.key.id)  # a [[key]] is not in the store
     rows = await _rows(store, query, options.limit)
     shown = [replace(row, name=names.get(row.name, row.name)) if query.split == "key" else row for row in rows]
     if options.json:
@@ -73,15 +74,13 @@ async def _usage(store: Store, options: argparse.Namespace) -> str:
     return _csv(query, shown) if options.csv else _table(query, shown)
 
 
-def _query(options: argparse.Namespace, names: dict[str, str]) -> UsageQuery:
+def _query(options: argparse.Namespace, key: str | None) -> UsageQuery:
     now = wall_clock()
     period, split = options.by
     size = HOUR if period == "hour" else DAY
     since = _moment(options.since, now)
     until = _moment(options.until, now) if options.until else floor(now, size) + size
     only = [(name, getattr(options, name)) for name in ("model", "tag", "team", "upstream") if getattr(options, name)]
-    ids = {name: id for id, name in names.items()}
-    key = ids.get(options.key, options.key)
     try:
         query = UsageQuery(floor(since, size), until, period, split, key, only[0] if only else None, options.after)
     except ValueError as error:

@@ -33,7 +33,7 @@ class ChatTexts:
 
     def prompt(self, request: ChatRequest, tools: bool) -> list[str]:
         plain = request.plain
-        found = prompt_texts(request.light) if plain is None else newest_first(*judged_texts(plain))
+        found = prompt_texts(request.light, request.outline) if plain is None else newest_first(*judged_texts(plain))
         said = tool_words(request.light) if tools else ""
         return [said, *found] if said else found
 
