@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import cast
+from uuid import uuid4
 
 import pytest
 
@@ -75,12 +76,12 @@ def texts_of(count: int) -> list[str]:
 
 
 async def both_up(client: EvaluatorClient, two: list[Plain]) -> None:
-    """Asks until both have judged something."""
-    number = 0
+    """Asks until both have judged something of this."""
+    asked: list[str] = []
     async with asyncio.timeout(10):
-        while not all(plain.judged for plain in two):
-            number += 1
-            await client.ask(Stage.PROMPT, [f"first {number}"], PARTS)
+        while not all(set(asked) & set(plain.judged) for plain in two):
+            asked.append(f"{uuid4()}")
+            await client.ask(Stage.PROMPT, asked[-1:], PARTS)
     for plain in two:
         plain.judged.clear()
 
@@ -144,10 +145,7 @@ async def test_what_a_silent_one_was_asked_is_asked_of_the_other(paths: list[Pat
         assert set(await asyncio.gather(*more)) == {HARMLESS}
         assert two[0].judged == []
         two[0].release()
-        await until(lambda: bool(two[0].judged))
-        last = [client.ask(Stage.PROMPT, [f"last {text}"], PARTS) for text in texts_of(40)]
-        assert set(await asyncio.gather(*last)) == {HARMLESS}
-        assert any(text.startswith("last") for text in two[0].judged)  # it speaks again, so it is asked again
+        await both_up(client, two)  # it speaks again, so it is asked again
 
 
 async def test_one_that_was_silent_may_answer_when_the_other_has_died(paths: list[Path]) -> None:
