@@ -15,8 +15,9 @@ import pytest
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.orders import ALONE, KEPT, Orders, read
 from antiphon.evaluators.protected.index import PACKAGED
+from antiphon.place import BACKOFF
 from antiphon.safety.verdict import FAILURE, NOTHING, Severity, Stage
-from tests.support.process import Process, gone, serving, until
+from tests.support.process import Process, gone, sent, serving, until
 from tests.support.raw import call
 
 SETTINGS = """
@@ -33,13 +34,7 @@ GRAVE = "I will kill you and everyone in your family."
 
 def evaluator(gateway: Process) -> int:
     """The process id; 0 where there is none."""
-    for pid in gateway.children():
-        try:
-            if b"antiphon.evaluators" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return pid
-        except OSError:
-            continue
-    return 0
+    return next(iter(gateway.evaluators()), 0)
 
 
 def orders_of(pid: int) -> Orders:
@@ -67,7 +62,7 @@ async def is_judged(client: EvaluatorClient) -> bool:
 
 
 async def judged_again(client: EvaluatorClient) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             if await is_judged(client):
                 return
@@ -75,7 +70,7 @@ async def judged_again(client: EvaluatorClient) -> None:
 
 
 async def readyz(port: int, wanted: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             if (await call(port, "GET", "/readyz")).json.get("evaluators") == wanted:
                 return
@@ -97,28 +92,24 @@ async def test_it_judges_and_readyz_says_so(tmp_path: Path) -> None:
 async def test_while_it_starts_the_gateway_is_not_ready(tmp_path: Path) -> None:
     async with judging(tmp_path) as (gateway, _):
         await readyz(gateway.port, "ready")
-        first = evaluator(gateway)
-        os.kill(first, signal.SIGKILL)
-        await until(lambda: evaluator(gateway) not in (0, first))
-        second = evaluator(gateway)
-        os.kill(second, signal.SIGSTOP)  # as if it took long
-        try:
+        with sent(signal.SIGSTOP, gateway.process.pid):  # as if its successor took long
+            os.kill(evaluator(gateway), signal.SIGKILL)
+            await readyz(gateway.port, "starting")
             answer = await call(gateway.port, "GET", "/readyz")
             assert (answer.status, answer.json["reason"]) == (503, "evaluators: starting")
             assert (await call(gateway.port, "GET", "/healthz")).status == 200
-        finally:
-            os.kill(second, signal.SIGCONT)
         await readyz(gateway.port, "ready")
         assert (await call(gateway.port, "GET", "/readyz")).status == 200
 
 
-async def test_killed_it_has_a_successor_that_answers(tmp_path: Path) -> None:
+async def test_killed_it_has_a_successor_at_once_for_which_questions_wait(tmp_path: Path) -> None:
     async with judging(tmp_path) as (gateway, client):
         assert await is_judged(client)
         first = evaluator(gateway)
         os.kill(first, signal.SIGKILL)
-        assert await gateway.said(f"evaluator process {first} was killed by SIGKILL; another starts in ")
-        await judged_again(client)
+        assert await is_judged(client)
+        died = await gateway.said(f"evaluator process {first} was killed by SIGKILL; another starts in ")
+        assert float(died.split()[-2]) <= BACKOFF[1]
         assert evaluator(gateway) not in (0, first)
         await readyz(gateway.port, "ready")
 

@@ -1,4 +1,4 @@
-"""A text that takes the classifier longer than the time limit of a short one: it is judged, and nobody waits for it."""
+"""A text that takes the classifier long: it is judged, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.parts import load_classifier
-from antiphon.safety.verdict import CATEGORIES, Severity, Stage
+from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict
 from tests.support.evaluators import evaluating
+from tests.support.process import until
 
 THREAT = "I will come to your house tonight and kill you and your whole family with my knife. "
 WORDS = """
@@ -33,15 +34,18 @@ async def test_a_threat_in_a_long_prompt_is_found(tmp_path: Path, at: float) -> 
     calm = prose(200_000)
     cut = calm.find(". ", int(len(calm) * at) - 200) + 2 if at else 0
     async with evaluating(tmp_path / "e.sock", {"embedded": load_classifier()}):
-        client = EvaluatorClient([str(tmp_path / "e.sock")], 1.0, lambda line: None)
+        client = EvaluatorClient([str(tmp_path / "e.sock")], 60.0, lambda line: None)
         client.start()
+        order: list[asyncio.Future[Verdict]] = []
         long = client.ask(Stage.PROMPT, [calm[:cut] + THREAT + calm[cut:]], ["embedded"])
-        for number in range(3):
-            short = await client.ask(Stage.PROMPT, [f"How do I bake bread number {number}?"], ["embedded"])
-            assert short.error is None
-        assert not long.done()
-        verdict = await asyncio.wait_for(long, 60)
+        await until(lambda: client.state == "ready")  # so the long one was sent first
+        short = [client.ask(Stage.PROMPT, [f"How do I bake bread number {n}?"], ["embedded"]) for n in range(3)]
+        for asked in (long, *short):
+            asked.add_done_callback(order.append)
+        verdict, *others = await asyncio.gather(long, *short)
         await client.close()
+    assert [other.error for other in others] == [None] * 3
+    assert order[-1] is long
     assert verdict.error is None
     assert verdict.severities is not None
     assert verdict.severities[CATEGORIES.index("violence")] >= Severity.MEDIUM

@@ -64,6 +64,10 @@ class ListeningClient:
     def sent(self) -> int:
         return 0
 
+    def on_fault(self, fault: Exception) -> UpstreamError:
+        self.faults.append(fault)
+        return UpstreamError("our fault")
+
     def break_silence(self, limit: float, now: float) -> None: ...
 
     def answer(self, body: bytes) -> None: ...
@@ -155,7 +159,7 @@ def watched(
     chat = machine()
     annotations = Annotations.EVERY if dialect == "skytells" else Annotations.CHANGES
     gate = Gate(GateRules(policy, ChatTexts(), annotations), chat.envelope)
-    keeper = GateKeeper(gate, asker, client.faults.append, choices=1, prompt=prompt, shows_prompt=True)
+    keeper = GateKeeper(gate, asker, client.on_fault, choices=1, prompt=prompt, shows_prompt=True)
     writer = DIALECTS[dialect].writer(request(), WriteOptions(strict=False, target="up/m", judged=True))
     ready: Ready = asyncio.get_running_loop().create_future()
     stream = Stream(chat, writer, client, ready, lambda: None, keeper)

@@ -55,13 +55,21 @@ async def gateway(
         await worker.close()
 
 
-def to_one(url: str, *, server: str = "", upstream: str = "", more: str = "", access_log: str = "off") -> str:
+def to_one(
+    url: str,
+    *,
+    server: str = "",
+    upstream: str = "",
+    more: str = "",
+    access_log: str = "off",
+    error_log: str = "off",
+) -> str:
     """Settings with one upstream "up" and a route "m" to its model "target"."""
     return f"""
 [server]
 listen = "127.0.0.1:0"
 access_log = {json.dumps(access_log)}
-error_log = "off"
+error_log = {json.dumps(error_log)}
 {server}
 [[upstream]]
 name = "up"

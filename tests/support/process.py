@@ -6,10 +6,11 @@ import asyncio
 import os
 import re
 import select
+import signal
 import socket
 import sysconfig
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 COMMAND = str(Path(sysconfig.get_path("scripts")) / "antiphon")
@@ -48,6 +49,9 @@ class Process:
         pid = self.process.pid
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
+    def evaluators(self) -> list[int]:
+        return [pid for pid in self.children() if b"antiphon.evaluators" in command_line(pid)]
+
 
 @asynccontextmanager
 async def serving(
@@ -68,6 +72,24 @@ async def serving(
         if process.returncode is None:
             process.kill()
         await process.communicate()
+
+
+def command_line(pid: int) -> bytes:
+    """Empty where the process has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+@contextmanager
+def sent(number: int, pid: int) -> Iterator[None]:
+    """Sends a signal; a process that it stops goes on afterwards, if it is still there."""
+    os.kill(pid, number)
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -1,12 +1,13 @@
 """The evaluator processes, seen from a worker: a question goes out, its verdict comes back by a call.
 
-No task, no future and no timer per question: a tick looks at those that wait. Rules: nothing here fails, and nobody is
-called back within the call that asked. A text belongs to one of the processes by its checksum, so that all workers ask
-the same one, which judges it once and remembers it; a process without work takes what waits for another. What a process
-was asked before it died or fell silent is asked of another one, or of its successor. What was not judged in time
-(`patience`), or is one too many, becomes FAILURE, an early look becomes "risky"; a longer text has more time, or its
-length alone would let it pass unjudged, and if that is not enough it becomes LATE, which policies that block refuse.
-What was judged before is known here already (`Known`: no texts are kept).
+No task, no future and no timer per question: a tick looks at those that wait. Rules: nobody is called back within the
+call that asked, and nothing here fails, except that a question raises if it cannot be encoded, by our own fault. A text
+belongs to one of the processes by its checksum, so that all workers ask the same one, which judges it once and
+remembers it; a process without work takes what waits for another. What a process was asked before it died or fell
+silent is asked of another one, or of its successor. What was not judged in time (`patience`), or is one too many,
+becomes FAILURE, an early look becomes "risky"; a longer text has more time, or its length alone would let it pass
+unjudged, and if that is not enough it becomes LATE, which policies that block refuse. What was judged before is known
+here already (`Known`: no texts are kept).
 """
 
 from __future__ import annotations
@@ -185,7 +186,11 @@ class EvaluatorClient:
         if self._ticking is None:
             self._ticking = self._loop.call_later(TICK, self._tick)
         if link.has_room(share.lane) and not link.lanes[share.lane]:
-            self._send(link, share, now)
+            try:
+                self._send(link, share, now)
+            except Exception:
+                self._drop(share, now)
+                raise
         else:
             self._patience.enter(now)
             link.lanes[share.lane].append(share)
@@ -222,7 +227,19 @@ class EvaluatorClient:
                 share = source.popleft()
                 if not share.is_over:
                     self._patience.leave()
-                    self._send(link, share, now)
+                    try:
+                        self._send(link, share, now)
+                    except Exception as error:
+                        self._drop(share, now)
+                        self._report("a question could not be sent", error)
+                        self._note(len(share.texts))
+                        self._loop.call_soon(self._call, share.done, share.known | FAILURE)
+
+    def _drop(self, share: Share, now: float) -> None:
+        """By our own fault it cannot be sent."""
+        if share.link is None:  # then it still counts as one that waits
+            self._patience.enter(now)
+        self._close(share)
 
     def _put_back(self, link: Link, share: Share) -> None:
         """What a process was asked in vain is first again."""
@@ -308,7 +325,10 @@ class EvaluatorClient:
         try:
             done(found)
         except Exception as error:  # a fault of one turn, not of those that wait beside it
-            self._loop.call_exception_handler({"message": "whoever waited for a verdict failed", "exception": error})
+            self._report("whoever waited for a verdict failed", error)
+
+    def _report(self, what: str, error: Exception) -> None:
+        self._loop.call_exception_handler({"message": what, "exception": error})
 
     # What is over
 

@@ -126,9 +126,12 @@ class Turns:
         quick = QuickTurn(turn, self._gateway, target, body, self._end, self._fall_back)
         self._running.turns[turn.client] = (turn, quick.cancel)
         turn.client.on_lost(quick.cancel)
-        if is_judged:
-            return quick.ask()
-        quick.send()
+        try:
+            if is_judged:
+                return quick.ask()
+            quick.send()
+        except Exception as error:
+            quick.break_off(error)
         return True
 
     def _send_at_once(self, turn: ChatTurn, target: FastTarget, body: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from antiphon.chat.outline import Outline
 from antiphon.chat.spoken import readings
 from antiphon.chat.together import Join
-from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError
+from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError, UpstreamError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
@@ -18,7 +18,7 @@ from antiphon.flow.judge_large import ask_large
 from antiphon.flow.ports import Document, Judge, Scope, Texts
 from antiphon.flow.stream import PROMPT_RESULTS, Stream
 from antiphon.flow.stream_parts import GateKeeper, Machine
-from antiphon.flow.turn import AnyTurn
+from antiphon.flow.turn import OUR_FAULT, AnyTurn
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Annotations, Decision, Policy
@@ -161,8 +161,9 @@ def keeper_for(turn: AnyTurn, gateway: Gateway, machine: Machine, texts: Texts, 
     gate = Gate(rules, machine.envelope)
     asker = StreamAsker(judge, turn.scope)
 
-    def on_fault(error: Exception) -> None:
+    def on_fault(error: Exception) -> UpstreamError:
         gateway.ledger.error("a stream's gate failed by our own fault", error, turn.id)
+        return UpstreamError(OUR_FAULT, status=500, code="internal_error")
 
     return GateKeeper(gate, asker, on_fault, choices=n, prompt=turn.prompt_results, shows_prompt=bool(annotations))
 

@@ -75,6 +75,14 @@ class QuickTurn(msgspec.Struct):
         error = self.turn.error
         self.finish(self.turn, CLIENT_CLOSED if error is None else error.status)
 
+    def break_off(self, error: Exception) -> None:
+        """The turn ends by our own fault."""
+        self.gateway.ledger.error("a turn failed by our own fault", error, self.turn.id)
+        if not self.turn.client.is_closed:
+            self.turn.error = AntiphonError(OUR_FAULT)
+            self.turn.client.fail(self.turn.error, None)
+        self.cancel()
+
     def send(self) -> None:
         turn, target = self.turn, self.target
         model, protocol = target.model or turn.request.model, target.upstream.protocol
@@ -95,14 +103,11 @@ class QuickTurn(msgspec.Struct):
             done(known)
 
     def _later(self, done: Callable[[Verdict], None], verdict: Verdict) -> None:
-        """A verdict that comes by itself. Nobody else would end the turn if what it asks for failed."""
+        """A verdict that comes by itself. Nobody else would end the turn if what follows failed."""
         try:
             done(verdict)
         except Exception as error:
-            self.gateway.ledger.error("a turn failed by our own fault", error, self.turn.id)
-            self.turn.error = AntiphonError(OUR_FAULT)
-            self.turn.client.fail(self.turn.error, None)
-            self.cancel()
+            self.break_off(error)
 
     def _judged_prompt(self, verdict: Verdict) -> None:
         turn = self.turn
@@ -134,7 +139,10 @@ class QuickTurn(msgspec.Struct):
             self._answer(body, plain)
         else:
             self.body, self.plain = body, plain
-            self._ask(Stage.ANSWER, judged_texts(plain), self._judged_answer)
+            try:
+                self._ask(Stage.ANSWER, judged_texts(plain), self._judged_answer)
+            except Exception as error:
+                self.break_off(error)
 
     def _complete(self) -> None:
         """Answers when both verdicts are there."""

@@ -18,10 +18,10 @@ import msgspec
 from antiphon.chat.event import decode, is_done
 from antiphon.chat.splice import Splice
 from antiphon.errors import UpstreamError
-from antiphon.flow.gate import RESULTS, Gate
+from antiphon.flow.gate import Gate
 from antiphon.flow.gate_choice import EarlyLook, Look, Passing
 from antiphon.flow.ports import Call, Client, Document
-from antiphon.flow.stream_parts import ChunkWriter, GateKeeper, Machine
+from antiphon.flow.stream_parts import ChunkWriter, GateKeeper, Machine, is_annotated
 from antiphon.safety.annotation import merged_prompts
 from antiphon.safety.policy import Results
 from antiphon.safety.verdict import Verdict
@@ -191,7 +191,7 @@ class Stream:
         chunks = self.machine.feed(document, source)
         gate = self._gate
         seen = self._splice.see(payload, document, chunks) if self._repeats else None
-        if seen is not None and gate is not None and gate.usual_results is not None and _is_annotated(chunks[0]):
+        if seen is not None and gate is not None and gate.usual_results is not None and is_annotated(chunks[0]):
             self._splice.forget()  # an upstream's own findings are to be merged with ours, chunk by chunk
             seen = None
         written = b"" if seen is None or gate is None else self._usual_frame(gate, chunks[0])
@@ -343,12 +343,17 @@ class Stream:
 
     def _serve(self, gate: Gate) -> None:
         """Asks what the gate wants to know, and wakes it in time. The upstream waits while too much is unjudged."""
-        if self._keeper is not None and gate.looks:
-            for look in gate.take_looks():
-                if isinstance(look, Look):
-                    self._keeper.asker.judge(look, partial(self._judged, look))
-                elif not self._keeper.asker.judge_early(look, partial(self._judged_early, look)):
-                    gate.adaptive = False
+        keeper = self._keeper
+        if keeper is not None and gate.looks:
+            try:
+                for look in gate.take_looks():
+                    if isinstance(look, Look):
+                        keeper.asker.judge(look, partial(self._judged, look))
+                    elif not keeper.asker.judge_early(look, partial(self._judged_early, look)):
+                        gate.adaptive = False
+            except Exception as error:
+                self._break_off(keeper, error)
+                return
         if gate.wake_at is not None and self._timer is None:
             self._timer = self._loop.call_at(gate.wake_at, self._wake)
         if gate.is_full and not self._is_stalled:
@@ -378,9 +383,12 @@ class Stream:
             self._send_ready(step(gate))
             self._serve(gate)
         except Exception as error:
-            keeper.on_fault(error)
-            self._cut()
-            self._finish(UpstreamError("The gateway could not judge the upstream's answer."))
+            self._break_off(keeper, error)
+
+    def _break_off(self, keeper: GateKeeper, error: Exception) -> None:
+        """By our own fault the answer is not judged. What the gate holds never leaves."""
+        self._cut()
+        self._finish(keeper.on_fault(error))
 
     # The end
 
@@ -444,7 +452,3 @@ class Stream:
     def _resume_calls(self) -> None:
         for call in self.calls:
             call.resume()
-
-
-def _is_annotated(chunk: Document) -> bool:
-    return any(RESULTS in choice for choice in chunk["choices"])

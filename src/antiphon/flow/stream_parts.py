@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from antiphon.flow.gate import Gate
+from antiphon.errors import UpstreamError
+from antiphon.flow.gate import RESULTS, Gate
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.ports import Document
 from antiphon.safety.policy import Results
@@ -88,17 +89,22 @@ class GateKeeper:
         self,
         gate: Gate,
         asker: Asker,
-        on_fault: Callable[[Exception], None],
+        on_fault: Callable[[Exception], UpstreamError],
         *,
         choices: int,
         prompt: Results | None,
         shows_prompt: bool,
     ) -> None:
-        """`on_fault`: logs an error of our own. `choices`: so many were asked for. `prompt`: what was found in it; None
-        where its verdict is still to come."""
+        """`on_fault`: logs an error of our own, and gives what the client is told. `choices`: so many were asked for.
+        `prompt`: what was found in it; None where its verdict is still to come."""
         self.gate = gate
         self.asker = asker
         self.on_fault = on_fault
         self.choices = choices
         self.prompt = prompt
         self.shows_prompt = shows_prompt
+
+
+def is_annotated(chunk: Document) -> bool:
+    """It has an upstream's own findings."""
+    return any(RESULTS in choice for choice in chunk["choices"])
