@@ -17,7 +17,7 @@ from antiphon.supervisor import Supervisor
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Script, ScriptedUpstream, json_answer, sse, wait
 from tests.support.gateway import to_one
-from tests.support.process import gone, refused, serving, until
+from tests.support.process import PATIENCE, Process, gone, refused, serving, until
 from tests.support.raw import Wire, call, connect, request
 from tests.support.shapes import completion, hello
 
@@ -132,10 +132,27 @@ async def test_a_lame_duck_can_be_hurried(tmp_path: Path, second: signal.Signals
         await gateway.ready()
         gateway.process.send_signal(signal.SIGINT if second is None else signal.SIGTERM)
         if second is not None:
-            while (await call(gateway.port, "GET", "/readyz")).status == 200:
-                pass
+            await until_draining(gateway)
             gateway.process.send_signal(second)
         assert await gateway.ended() == 0
+    await upstream.stop()
+
+
+async def until_draining(gateway: Process) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while (await call(gateway.port, "GET", "/readyz")).json.get("reason") != "draining":
+            pass
+
+
+async def test_a_lame_duck_does_not_outlive_its_supervisor(tmp_path: Path) -> None:
+    upstream, url = await scripted()
+    async with serving(tmp_path, to_one(url, server="lame_duck = 600")) as gateway:
+        await gateway.ready()
+        gateway.process.send_signal(signal.SIGTERM)
+        await until_draining(gateway)
+        children = gateway.children()
+        gateway.process.kill()
+        await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in children))
     await upstream.stop()
 
 

@@ -59,6 +59,10 @@ async def _serve(
         hurried.set()
         stopping.set()
 
+    def end_as_orphan() -> None:
+        loop.remove_reader(life)
+        stop_at_once()
+
     worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
@@ -66,16 +70,16 @@ async def _serve(
     for number in REOPEN:
         loop.add_signal_handler(number, worker.log.reopen)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REOPEN)
-    loop.add_reader(life, stop_at_once)
+    loop.add_reader(life, end_as_orphan)
     _settle_memory()
     ready = asyncio.Event()
     ready.set()
     beating = loop.create_task(beat(told, ready))
     watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
     await stopping.wait()
-    loop.remove_reader(life)
     worker.server.leave()
     await _wait(hurried, settings.server.lame_duck)
+    loop.remove_reader(life)
     drain = settings.server.drain
     last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.door.give_up)
     await worker.server.drain(drain)
