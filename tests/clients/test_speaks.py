@@ -8,11 +8,8 @@ from functools import cache
 
 import pytest
 
-from antiphon.upstreams.catalog import CATALOG
 from tests.clients.environments import NODE, PYTHON, node_client, python_client
 from tests.clients.harness import VENDOR_NAMES, Run, Verdicts, collect, serving
-
-pytestmark = pytest.mark.skipif("anthropic" not in CATALOG, reason="the gateway speaks no foreign protocol yet")
 
 SERVER = """
 [server]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.chat.together import Frame
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
 from antiphon.evaluators.parts import Part
@@ -68,6 +69,22 @@ async def test_alone_a_remote_one_needs_no_process() -> None:
     panel = of(None, Told(SHIELD))
     assert panel.state is None
     assert await panel.ask(Stage.PROMPT, ["x"], ANYWHERE) == SHIELD
+
+
+async def test_the_applications_own_words_are_no_jailbreak_to_a_remote_one_either() -> None:
+    shield = Told(SHIELD)
+    assert (await of(None, shield).ask(Stage.PROMPT, [Frame("a rule")], ANYWHERE)).jailbreak is False
+    assert len(shield.asked) == 1
+    both = await of(None, shield).ask(Stage.PROMPT, ["a question", Frame("a rule")], ANYWHERE)
+    assert both.jailbreak is True
+
+
+async def test_a_remote_one_that_gives_up_on_own_words_leaves_nobody_waiting() -> None:
+    silent = Told(None)
+    asked = of(None, silent).ask(Stage.PROMPT, [Frame("a rule")], ANYWHERE)
+    silent.asked[0].cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asked, 5)
 
 
 async def test_nobody_to_ask_is_nothing() -> None:

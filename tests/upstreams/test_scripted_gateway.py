@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.upstreams.catalog import CATALOG
 from tests.support.gateway import Running, gateway
 from tests.support.raw import Answer
 from tests.upstreams.languages import FOREIGN, gather
 
 Document = dict[str, Any]
 
-pytestmark = pytest.mark.skipif("anthropic" not in CATALOG, reason="the gateway speaks no foreign protocol yet")
 both = pytest.mark.parametrize("stream", [False, True])
 
 SETTINGS = """

@@ -201,7 +201,9 @@ def _framed(asked: asyncio.Future[Verdict]) -> asyncio.Future[Verdict]:
     told: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
 
     def tell(done: asyncio.Future[Verdict]) -> None:
-        if not told.done() and not done.cancelled():
+        if done.cancelled():
+            told.cancel()
+        elif not told.done():
             told.set_result(without_jailbreak(done.result()))
 
     def leave(_: asyncio.Future[Verdict]) -> None:
