@@ -30,10 +30,10 @@ from typing import Any
 
 import uvloop
 
-from antiphon.chat.spoken import prompt_texts, readings
+from antiphon.chat.moderated_text import prompt_texts, readings
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.orders import Orders, environment
-from antiphon.evaluators.panel import Bounds, Inside, Panel
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember
+from antiphon.evaluators.config import EvaluatorConfig, environment
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import Stage
 from bench import material
@@ -126,7 +126,7 @@ def further(words: Words, random: Random, number: int) -> list[Message]:
 @contextmanager
 def evaluator(room: str) -> Iterator[tuple[int, str]]:
     """-> (its process, its socket)"""
-    orders = Orders(room, ("embedded",))
+    orders = EvaluatorConfig(room, ("embedded",))
     orders.write()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(orders.sockets[0])
@@ -154,7 +154,7 @@ async def measure(words: Words, random: Random, count: int) -> dict[str, list[fl
     found: dict[str, list[float]] = {"ordinary turn": [], "first turn, 20 KB": [], "each further turn": []}
     with tempfile.TemporaryDirectory() as room, evaluator(room) as (pid, path):
         client = EvaluatorClient([path], 30.0, print)
-        panel = Panel(client, [Inside("embedded", Bounds())])
+        panel = Composite(client, [LocalMember("embedded", Coverage())])
         panel.start()
 
         async def turn(kind: str, messages: list[Message]) -> None:

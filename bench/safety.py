@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from antiphon.evaluators.backends import PIECE, Backend
 from antiphon.evaluators.embedded import Classifier
 from antiphon.evaluators.embedded.classifier import WEIGHTS
 from antiphon.evaluators.embedded.wordpiece import WordPiece
-from antiphon.evaluators.parts import PIECE, Part
 from antiphon.safety.verdict import CATEGORIES, UNSUPPORTED_LANGUAGE, Severity, Stage, Verdict
 
 MOST_SOURCES = 8  # of one set that are told apart
@@ -84,7 +84,7 @@ def percent(flags: list[bool] | NDArray[Any]) -> str:
 class Bench:
     def __init__(self, data: Path | None, every: int) -> None:
         self.classifier = Classifier.load()
-        self.part = Part(self.classifier, PIECE)
+        self.part = Backend(self.classifier, PIECE)
         self.data = data
         self.every = every
 

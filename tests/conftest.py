@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from antiphon.room import room_for_sockets, sweep
+from antiphon.runtime_dir import runtime_dir_for_sockets, sweep
 from tests.support.engine import Gateway, running
 
 # In CI the same examples every time: a change is judged by what it changed. Elsewhere new ones, to find the unforeseen.
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def swept() -> Iterator[None]:
     """Gateways that tests kill leave their rooms behind."""
     yield
-    sweep(room_for_sockets())
+    sweep(runtime_dir_for_sockets())
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 from antiphon.evaluators.protected.index import PACKAGED
 from antiphon.settings import Settings, SettingsError, load
 from antiphon.settings.evaluators import DEFAULT, in_force
-from antiphon.settings.kinds import processes_for
+from antiphon.settings.value_types import processes_for
 from antiphon.upstreams.catalog import CATALOG
 
 BASE = """\

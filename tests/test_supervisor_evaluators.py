@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.orders import ALONE, KEPT, Orders, read
+from antiphon.evaluators.config import ALONE, KEPT, EvaluatorConfig, read
 from antiphon.evaluators.protected.index import PACKAGED
 from antiphon.place import BACKOFF
 from antiphon.safety.verdict import FAILURE, NOTHING, Severity, Stage
@@ -37,7 +37,7 @@ def evaluator(gateway: Process) -> int:
     return next(iter(gateway.evaluators()), 0)
 
 
-def orders_of(pid: int) -> Orders:
+def orders_of(pid: int) -> EvaluatorConfig:
     words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     return read(words[words.index(b"antiphon.evaluators") + 1].decode())
 

@@ -26,14 +26,14 @@ from antiphon import descriptors, wiring, worker
 from antiphon.banner import banner
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
-from antiphon.evaluators import orders
+from antiphon.evaluators import config
 from antiphon.heartbeat import DUMP, describe_state, dump_on_signal, read_dump, remove_dump
 from antiphon.lines import put
 from antiphon.listen import open_sockets, remove_socket
 from antiphon.log import append, error_line
 from antiphon.place import Place
 from antiphon.port_holder import find_holder
-from antiphon.room import open_room
+from antiphon.runtime_dir import open_runtime_dir
 from antiphon.settings import Settings
 from antiphon.settings.model import Address
 from antiphon.terminal import Terminal
@@ -77,7 +77,7 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
         return 1
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    with open_room() as room:
+    with open_runtime_dir() as room:
         return Supervisor(settings, sockets, room, host, least_patience).run()
 
 
@@ -110,7 +110,7 @@ class Supervisor:
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
-    judged: orders.Orders | None = None  # what the evaluators are told; None: their processes do not run
+    judged: config.EvaluatorConfig | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
     keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
     draining: bool = False
@@ -162,7 +162,7 @@ class Supervisor:
                 listener = open_sockets(Address("", 0, unix=path), 1)[0][0]
                 self._own.append(listener)
                 become = partial(self._become_evaluator, self.judged, listener)
-                self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, orders.END))
+                self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, config.END))
         if any(upstream.expires for upstream in self.settings.upstreams):
             self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
@@ -325,7 +325,7 @@ class Supervisor:
         self._become([])
         run_keeper(self.settings, self.room, told=told, life=self._life[0])
 
-    def _become_evaluator(self, told_what: orders.Orders, listener: socket.socket, told: int) -> None:
+    def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""
         self._become([listener])
         for number in (signal.SIGTERM, DUMP):  # inherited: it ends by a signal of its own, after the workers
@@ -334,7 +334,7 @@ class Supervisor:
         for descriptor in handed:
             os.set_inheritable(descriptor, True)
         command = [*EVALUATORS, told_what.file, *map(str, handed)]
-        os.execve(command[0], command, orders.environment(os.environ))  # noqa: S606
+        os.execve(command[0], command, config.environment(os.environ))  # noqa: S606
 
     def _become(self, sockets: list[socket.socket], kept: Sequence[int] = ()) -> None:
         """What holds for every child; `sockets` are its own, the others must not be kept open by it. `kept`: signals

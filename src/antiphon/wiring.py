@@ -18,9 +18,9 @@ from antiphon.dialects import DIALECTS
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
+from antiphon.evaluators.composite import Composite
+from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
-from antiphon.evaluators.orders import Orders
-from antiphon.evaluators.panel import Panel
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
 from antiphon.http.forwarded import TrustedProxies
@@ -29,8 +29,8 @@ from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
 from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
+from antiphon.server.app import App, AppOptions
 from antiphon.server.cors import Cors
-from antiphon.server.door import Door, DoorOptions
 from antiphon.server.keys import Key, KeyRing, digest
 from antiphon.server.models import Models
 from antiphon.server.paths import VITAL
@@ -55,15 +55,15 @@ class Worker:
     """One worker's parts, in the order in which they are closed."""
 
     server: Server
-    door: Door
+    app: App
     upstreams: tuple[HttpUpstream, ...]
     scripted: tuple[ScriptedUpstream, ...]
     counter: TokenCounter
     log: Log
-    judge: Panel | None = None
+    judge: Composite | None = None
 
     async def close(self) -> None:
-        await self.door.close()
+        await self.app.close()
         if self.judge is not None:
             await self.judge.close()
         for upstream in self.upstreams:
@@ -81,7 +81,7 @@ async def build(
     room: str,
     ready: Callable[[], str | None],
     engine: EngineOptions | None = None,
-    evaluators: Orders | None = None,
+    evaluators: EvaluatorConfig | None = None,
     judge: Judge | None = None,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
@@ -105,7 +105,7 @@ async def build(
         upstreams[upstream.name] = make(upstream, url)
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
-    panel = _judge(settings, evaluators, ports, log, make)
+    composite = _judge(settings, evaluators, ports, log, make)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -117,35 +117,35 @@ async def build(
         draw=random.random,
         entropy=entropy,
         maritaca_object=server.maritaca_object,
-        judge=judge or panel,
+        judge=judge or composite,
         policies=policies(settings),
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
     )
-    health = _health(settings, ready, engine, panel)
+    health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)
-    door = Door(gateway, _keys(settings), Cors(server.cors), models, _door_options(server), health)
+    app = App(gateway, _keys(settings), Cors(server.cors), models, _app_options(server), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
 
     return Worker(
         server=Server(
-            door.handle,
+            app.handle,
             _limits(server),
-            door.render_fault,
+            app.render_fault,
             crashed,
             trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
             proxy_protocol=server.proxy_protocol,
             note=log.error,
-            wants_body=door.wants_body,
+            wants_body=app.wants_body,
             vital=VITAL,
         ),
-        door=door,
+        app=app,
         upstreams=tuple(upstreams.values()),
         scripted=tuple(scripted.values()),
         counter=counter,
         log=log,
-        judge=panel,
+        judge=composite,
     )
 
 
@@ -176,8 +176,12 @@ def server_tls(server: ServerSettings) -> ssl.SSLContext | None:
 
 
 def _judge(
-    settings: Settings, evaluators: Orders | None, upstreams: Mapping[str, Upstream], log: Log, make: MakeUpstream
-) -> Panel | None:
+    settings: Settings,
+    evaluators: EvaluatorConfig | None,
+    upstreams: Mapping[str, Upstream],
+    log: Log,
+    make: MakeUpstream,
+) -> Composite | None:
     """None: nothing is judged."""
 
     def own(row: EvaluatorSettings) -> Upstream:
@@ -189,7 +193,7 @@ def _judge(
 
 
 def _health(
-    settings: Settings, ready: Callable[[], str | None], engine: EngineOptions | None, judge: Panel | None
+    settings: Settings, ready: Callable[[], str | None], engine: EngineOptions | None, judge: Composite | None
 ) -> Callable[[], Document]:
     """What /readyz says besides its status. With a reason, requests would not be answered."""
     rests_on_engine = settings.rests_on_engine
@@ -287,9 +291,9 @@ def _models(settings: Settings, gateway: Gateway, upstreams: Mapping[str, HttpUp
     return Models(gateway.routes, born, sources, embedded, gateway.clock, log.error, sizes)
 
 
-def _door_options(server: ServerSettings) -> DoorOptions:
+def _app_options(server: ServerSettings) -> AppOptions:
     silence = server.keepalive if server.keepalive_comment is None else server.keepalive_comment
-    return DoorOptions(
+    return AppOptions(
         server.dialect,
         server.strict,
         silence,

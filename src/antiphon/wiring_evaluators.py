@@ -1,4 +1,4 @@
-"""Wiring's part for the evaluators: settings in, a panel out, and what the evaluator processes are told."""
+"""Wiring's part for the evaluators: settings in, a composite out, and what the evaluator processes are told."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from antiphon.evaluators.backends import reach
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.orders import Orders, ProtectedOrder, RuleOrder
-from antiphon.evaluators.panel import Bounds, Evaluator, Inside, Outside, Panel
-from antiphon.evaluators.parts import reach
-from antiphon.evaluators.remote import Azure, Carrier, Chat, HttpCarrier, OpenAI, Own, Remote, Service, UpstreamCarrier
-from antiphon.evaluators.remote.carrier import LARGEST
+from antiphon.evaluators.composite import Composite, Coverage, Evaluator, LocalMember, RemoteMember
+from antiphon.evaluators.config import EvaluatorConfig, ProtectedConfig, RuleConfig
+from antiphon.evaluators.remote import (
+    Azure,
+    Chat,
+    HttpTransport,
+    OpenAI,
+    Own,
+    Remote,
+    Service,
+    Transport,
+    UpstreamTransport,
+)
+from antiphon.evaluators.remote.transport import LARGEST
 from antiphon.flow.ports import Upstream
 from antiphon.http.client import Pool, Timeouts, parse_url, proxy_for
 from antiphon.safety.verdict import Stage
@@ -22,23 +32,23 @@ Log = Callable[[str], None]
 OpenUpstream = Callable[[EvaluatorSettings], Upstream]  # one of its own, for a chat model at a URL
 
 
-def evaluator_orders(settings: Settings, room: str) -> Orders | None:
+def evaluator_orders(settings: Settings, room: str) -> EvaluatorConfig | None:
     """None: safety is off, or all evaluators are elsewhere, so there are no evaluator processes."""
     rows = [row for row in in_force(settings.safety) if KINDS[row.kind].inside]
     if not settings.safety.enabled or not rows:
         return None
-    return Orders(
+    return EvaluatorConfig(
         room,
         tuple(row.name for row in rows if row.kind == "embedded"),
-        tuple(ProtectedOrder(row.name, row.index) for row in rows if row.kind == "protected"),
+        tuple(ProtectedConfig(row.name, row.index) for row in rows if row.kind == "protected"),
         tuple(_rule_order(row) for row in rows if row.kind == "rules"),
         settings.safety.processes,
     )
 
 
 def build_panel(
-    settings: Settings, process: Orders | None, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
-) -> Panel | None:
+    settings: Settings, process: EvaluatorConfig | None, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
+) -> Composite | None:
     """`process`: what the evaluator processes were told, where they run. None: there is nobody to ask."""
     if not settings.safety.enabled:
         return None
@@ -51,17 +61,17 @@ def build_panel(
     if process is not None:
         seconds, queue = max(map(_seconds, inside)), settings.safety.queue_ms / 1000
         client = EvaluatorClient(process.sockets, seconds, log, queue)
-    panel = Panel(
+    composite = Composite(
         client,
-        [Inside(row.name, _bounds(row), _reach(row)) for row in inside],
-        [Outside(_remote(row, settings, upstreams, own, log), _bounds(row)) for row in outside],
+        [LocalMember(row.name, _bounds(row), _reach(row)) for row in inside],
+        [RemoteMember(_remote(row, settings, upstreams, own, log), _bounds(row)) for row in outside],
     )
-    panel.start()
-    return panel
+    composite.start()
+    return composite
 
 
-def _rule_order(row: EvaluatorSettings) -> RuleOrder:
-    return RuleOrder(row.name, row.words, row.patterns, row.file, row.lists)
+def _rule_order(row: EvaluatorSettings) -> RuleConfig:
+    return RuleConfig(row.name, row.words, row.patterns, row.file, row.lists)
 
 
 def _reach(row: EvaluatorSettings) -> int:
@@ -72,10 +82,10 @@ def _seconds(row: EvaluatorSettings) -> float:
     return KINDS[row.kind].seconds if row.timeout is None else row.timeout
 
 
-def _bounds(row: EvaluatorSettings) -> Bounds:
+def _bounds(row: EvaluatorSettings) -> Coverage:
     stages = KINDS[row.kind].stages if row.stages is None else row.stages
     routes = None if row.routes is None else frozenset(row.routes)
-    return Bounds(frozenset(map(Stage, stages)), routes, None if row.keys is None else frozenset(row.keys))
+    return Coverage(frozenset(map(Stage, stages)), routes, None if row.keys is None else frozenset(row.keys))
 
 
 def _remote(
@@ -102,14 +112,14 @@ def _remote(
         max_body=LARGEST,
         log=lambda what, error: log(f"evaluator {row.name}: {what}: {type(error).__name__}"),
     )
-    return Remote(row.name, service, HttpCarrier(pool, prefix, headers.encode()), seconds, log)
+    return Remote(row.name, service, HttpTransport(pool, prefix, headers.encode()), seconds, log)
 
 
 def _chat_carrier(
     row: EvaluatorSettings, settings: Settings, upstreams: Mapping[str, Upstream], own: OpenUpstream
-) -> Carrier:
+) -> Transport:
     if row.route is None:
-        return UpstreamCarrier(own(row), row.model or "", owned=True)
+        return UpstreamTransport(own(row), row.model or "", owned=True)
     route = next(route for route in settings.routes if route.model == row.route)
     target = route.targets[0]
-    return UpstreamCarrier(upstreams[target.upstream], target.model or route.model, owned=False)
+    return UpstreamTransport(upstreams[target.upstream], target.model or route.model, owned=False)

@@ -14,7 +14,7 @@ import uvloop
 from antiphon import wiring
 from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
-from antiphon.evaluators.orders import Orders
+from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.heartbeat import beat
 from antiphon.settings import Settings
 
@@ -29,7 +29,7 @@ def run(
     sockets: list[socket.socket],
     room: str,
     engine: EngineOptions | None,
-    evaluators: Orders | None,
+    evaluators: EvaluatorConfig | None,
     *,
     born: int,
     told: int,
@@ -44,7 +44,7 @@ async def _serve(
     sockets: list[socket.socket],
     room: str,
     engine: EngineOptions | None,
-    evaluators: Orders | None,
+    evaluators: EvaluatorConfig | None,
     born: int,
     told: int,
     life: int,
@@ -81,7 +81,7 @@ async def _serve(
     await _wait(hurried, settings.server.lame_duck)
     loop.remove_reader(life)
     drain = settings.server.drain
-    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.door.give_up)
+    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.app.give_up)
     await worker.server.drain(drain)
     last_words.cancel()
     await worker.close()

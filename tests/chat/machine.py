@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream, decode, is_done
 from antiphon.errors import UpstreamError
 from antiphon.sse import Decoder
@@ -38,9 +38,9 @@ def request(**fields: Any) -> ChatRequest:
     return ChatRequest(**{**defaults, **fields})
 
 
-def stamp() -> Stamp:
+def stamp() -> AnswerDefaults:
     ids = itertools.count(1)
-    return Stamp(
+    return AnswerDefaults(
         model="target",
         now=1_755_555_555,
         keeps_id=lambda id: id.startswith("chatcmpl-"),

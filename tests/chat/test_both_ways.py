@@ -8,16 +8,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import chunks, conform
 from antiphon.chat.fold import fold
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
 from tests.chat.machine import request
 
 Document = dict[str, Any]
 
-STAMP = Stamp("m", 1, bool, lambda: "chatcmpl-new", lambda: "call_new")
+STAMP = AnswerDefaults("m", 1, bool, lambda: "chatcmpl-new", lambda: "call_new")
 WORDS = st.sampled_from(["", "a", "<think>b</think>c", "é", None])
 PARTS = st.lists(
     st.sampled_from(

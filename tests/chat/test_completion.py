@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import Conformed, chunks, conform, merge
 from antiphon.chat.event import decode
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.errors import UpstreamError
 from tests.chat.machine import request
@@ -23,9 +23,9 @@ def ask(**changes: Any) -> ChatRequest:
     return request(**{"stream": False, **changes})
 
 
-def stamp() -> Stamp:
+def stamp() -> AnswerDefaults:
     ids = count(1)
-    return Stamp(
+    return AnswerDefaults(
         model="target-model",
         now=1_700_000_000,
         keeps_id=lambda id: id.startswith("chatcmpl-"),

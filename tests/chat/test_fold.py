@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import chunks, conform
 from antiphon.chat.fold import fold
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from tests.chat.machine import request
 
-STAMP = Stamp("m", 1, bool, lambda: "chatcmpl-new", lambda: "call_new")
+STAMP = AnswerDefaults("m", 1, bool, lambda: "chatcmpl-new", lambda: "call_new")
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
 CALL = {

@@ -19,9 +19,9 @@ from antiphon.chat.completion import conform, merge
 from antiphon.chat.event import decode
 from antiphon.chat.failure import read_failure
 from antiphon.chat.fold import fold
+from antiphon.chat.moderated_text import answer_texts, delta_words
 from antiphon.chat.plain_answer import read_plain
 from antiphon.chat.prompt_request import COMPLETIONS, PromptRequest
-from antiphon.chat.spoken import answer_texts, delta_words
 from antiphon.chat.stream import ChatStream
 from antiphon.chat.text_stream import TextStream
 from antiphon.dialects import DIALECTS, WriteOptions

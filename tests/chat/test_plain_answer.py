@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import conform
 from antiphon.chat.event import decode
+from antiphon.chat.moderated_text import answer_texts
 from antiphon.chat.plain_answer import PlainAnswer, annotated, judged_texts, read_plain, says_once
 from antiphon.chat.request import parse
-from antiphon.chat.spoken import answer_texts
-from antiphon.chat.stamp import Stamp
 from antiphon.dialects import DIALECTS, WriteOptions
 from tests.chat.spellings import Spelling, edited, strictly
 
-STAMP = Stamp("target", 1_700_000_000, DIALECTS["openai"].keeps_id, lambda: "chatcmpl-new", lambda: "call_new")
+STAMP = AnswerDefaults("target", 1_700_000_000, DIALECTS["openai"].keeps_id, lambda: "chatcmpl-new", lambda: "call_new")
 OPTIONS = WriteOptions(strict=False, target="up/target")
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 NAMED: dict[str, Any] = {"tool_choice": {"type": "function", "function": {"name": "f"}}}

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.chat.moderated_text import message_words, newest_first, prompt_texts
 from antiphon.chat.plain_fields import FIELDS
 from antiphon.chat.plain_request import PlainRequest, judged_texts, read_plain, write_plain
 from antiphon.chat.request import decode, parse
-from antiphon.chat.spoken import message_words, newest_first, prompt_texts
 from antiphon.chat.tools import tool_names
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.prepare import plain_rules, prepare

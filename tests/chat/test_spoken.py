@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.chat.moderated_text import answer_texts, delta_words, newest_first, prompt_texts, readings
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import decode
-from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, readings
 from antiphon.chat.together import Frame, Join
 
 

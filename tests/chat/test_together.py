@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.chat.moderated_text import prompt_texts
 from antiphon.chat.spelled import LARGEST, MOST, SHORT, spelled
-from antiphon.chat.spoken import prompt_texts
 from antiphon.chat.together import EDGE, NEWEST, RUN, Join, first_words, joins, last_words
 
 FILLER = "The train leaves at nine. Bring a warm coat, because the hall is cold. The journey takes four hours. " * 21

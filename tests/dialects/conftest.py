@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import conform
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import DIALECTS, WriteOptions, Writer
 from tests.chat.machine import request as ask
@@ -22,9 +22,9 @@ def options(**changes: Any) -> WriteOptions:
     return WriteOptions(**{**fields, **changes})
 
 
-def stamp(dialect: str) -> Stamp:
+def stamp(dialect: str) -> AnswerDefaults:
     row = DIALECTS[dialect]
-    return Stamp(
+    return AnswerDefaults(
         model="target-model",
         now=1_700_000_000,
         keeps_id=row.keeps_id,

@@ -8,17 +8,17 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import chunks, conform, merge
 from antiphon.chat.finish import FINISH_REASONS
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Stamp
 from antiphon.dialects import DIALECTS, WriteOptions
 from antiphon.errors import UpstreamError
 
 Document = dict[str, Any]
 
 ASKED = ChatRequest({}, "alias", False, 2, True, False, False, False, False)
-STAMP = Stamp("target", 1_700_000_000, DIALECTS["openai"].keeps_id, lambda: "chatcmpl-new", lambda: "call_new")
+STAMP = AnswerDefaults("target", 1_700_000_000, DIALECTS["openai"].keeps_id, lambda: "chatcmpl-new", lambda: "call_new")
 
 leaves = st.none() | st.booleans() | st.integers(-5, 2**40) | st.floats(allow_nan=False) | st.text(max_size=5)
 anything = st.recursive(

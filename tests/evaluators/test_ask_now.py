@@ -10,13 +10,13 @@ import pytest
 
 from antiphon.evaluators import client as room
 from antiphon.evaluators import topic
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import LARGE, EvaluatorClient
-from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
-from antiphon.evaluators.parts import Part
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember, RemoteMember
 from antiphon.evaluators.wire import LARGEST
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import FAILURE, LATE, NOTHING, OVER_LENGTH, SAFE, UNSUPPORTED_LANGUAGE, Stage, Verdict
-from tests.evaluators.test_panel import SHIELD, Told
+from tests.evaluators.test_composite import SHIELD, Told
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
 from tests.support.process import until
 
@@ -48,7 +48,7 @@ def plain() -> Plain:
 
 @pytest.fixture
 async def client(path: Path, plain: Plain) -> AsyncIterator[EvaluatorClient]:
-    async with evaluating(path, {"plain": Part(plain), "other": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(plain), "other": Backend(Plain())}):
         client = EvaluatorClient([str(path)], 10.0, lambda line: None)
         client.start()
         yield client
@@ -57,22 +57,22 @@ async def client(path: Path, plain: Plain) -> AsyncIterator[EvaluatorClient]:
 
 
 @pytest.fixture
-def panel(client: EvaluatorClient) -> Panel:
-    return Panel(client, [Inside("plain", Bounds())])
+def panel(client: EvaluatorClient) -> Composite:
+    return Composite(client, [LocalMember("plain", Coverage())])
 
 
-async def asked(panel: Panel, *texts: str, stage: Stage = Stage.PROMPT) -> Verdict:
+async def asked(panel: Composite, *texts: str, stage: Stage = Stage.PROMPT) -> Verdict:
     heard = Heard()
     assert panel.ask_now(stage, texts, SCOPE, heard) is None
     assert not heard.all  # never within the call
     return await heard.one()
 
 
-def known(panel: Panel, *texts: str, stage: Stage = Stage.PROMPT) -> Verdict | None:
+def known(panel: Composite, *texts: str, stage: Stage = Stage.PROMPT) -> Verdict | None:
     return panel.ask_now(stage, texts, SCOPE, lambda verdict: None)
 
 
-async def test_a_verdict_is_told_and_known_the_next_time(panel: Panel, plain: Plain) -> None:
+async def test_a_verdict_is_told_and_known_the_next_time(panel: Composite, plain: Plain) -> None:
     assert await asked(panel, "some violence") == VIOLENT
     assert await asked(panel, "all is well") == HARMLESS
     assert known(panel, "some violence") == VIOLENT
@@ -81,7 +81,7 @@ async def test_a_verdict_is_told_and_known_the_next_time(panel: Panel, plain: Pl
     assert plain.judged == ["some violence", "all is well"]
 
 
-async def test_only_what_is_new_is_asked_about(panel: Panel, plain: Plain) -> None:
+async def test_only_what_is_new_is_asked_about(panel: Composite, plain: Plain) -> None:
     """A conversation is sent again with every turn."""
     assert await asked(panel, "system", "some violence", "first") == VIOLENT
     assert await asked(panel, "system", "first", "second") == HARMLESS
@@ -90,16 +90,18 @@ async def test_only_what_is_new_is_asked_about(panel: Panel, plain: Plain) -> No
     assert known(panel, "first", "second", "third") == HARMLESS
 
 
-async def test_the_other_side_and_other_evaluators_are_other_questions(client: EvaluatorClient, panel: Panel) -> None:
+async def test_the_other_side_and_other_evaluators_are_other_questions(
+    client: EvaluatorClient, panel: Composite
+) -> None:
     await asked(panel, "x")
     assert known(panel, "x") == HARMLESS
     assert await asked(panel, "x", stage=Stage.ANSWER) == HARMLESS
-    both = Panel(client, [Inside("plain", Bounds()), Inside("other", Bounds())])
+    both = Composite(client, [LocalMember("plain", Coverage()), LocalMember("other", Coverage())])
     assert await asked(both, "x") == HARMLESS
-    assert known(Panel(client, [Inside("plain", Bounds())]), "x") == HARMLESS  # the same ones
+    assert known(Composite(client, [LocalMember("plain", Coverage())]), "x") == HARMLESS  # the same ones
 
 
-async def test_a_future_knows_the_same(panel: Panel, plain: Plain) -> None:
+async def test_a_future_knows_the_same(panel: Composite, plain: Plain) -> None:
     assert await panel.ask(Stage.PROMPT, ["some violence"], SCOPE) == VIOLENT
     assert known(panel, "some violence") == VIOLENT
     again = panel.ask(Stage.PROMPT, ["some violence"], SCOPE)
@@ -108,14 +110,14 @@ async def test_a_future_knows_the_same(panel: Panel, plain: Plain) -> None:
     assert plain.judged == ["some violence"]
 
 
-async def test_a_failure_is_not_known(panel: Panel, plain: Plain) -> None:
+async def test_a_failure_is_not_known(panel: Composite, plain: Plain) -> None:
     assert await asked(panel, "raise") == FAILURE
     assert await asked(panel, "fine", "raise") == FAILURE
     assert await asked(panel, "raise") == FAILURE
     assert plain.judged.count("raise") == 3
 
 
-async def test_what_is_known_counts_where_the_rest_fails(panel: Panel) -> None:
+async def test_what_is_known_counts_where_the_rest_fails(panel: Composite) -> None:
     await asked(panel, "some violence")
     assert await asked(panel, "some violence", "raise") == VIOLENT | FAILURE
 
@@ -125,17 +127,17 @@ async def test_a_language_that_nobody_reads_is_known(path: Path) -> None:
         def judge(self, texts: list[str], stage: Stage) -> list[Verdict]:
             return [Verdict(severities=SAFE, error=UNSUPPORTED_LANGUAGE) for _ in texts]
 
-    async with evaluating(path, {"foreign": Part(Foreign())}):  # type: ignore[arg-type]
+    async with evaluating(path, {"foreign": Backend(Foreign())}):  # type: ignore[arg-type]
         client = EvaluatorClient([str(path)], 10.0, lambda line: None)
         client.start()
-        panel = Panel(client, [Inside("foreign", Bounds())])
+        panel = Composite(client, [LocalMember("foreign", Coverage())])
         verdict = await asked(panel, "x")
         assert verdict.error == UNSUPPORTED_LANGUAGE
         assert known(panel, "x") == verdict
         await client.close()
 
 
-async def test_what_is_known_is_bounded(panel: Panel) -> None:
+async def test_what_is_known_is_bounded(panel: Composite) -> None:
     await asked(panel, "first")
     for start in range(0, room.REMEMBERED, 64):
         await asked(panel, *(f"text {number}" for number in range(start, start + 64)))
@@ -143,7 +145,7 @@ async def test_what_is_known_is_bounded(panel: Panel) -> None:
     assert await asked(panel, "first") == HARMLESS
 
 
-async def test_a_long_text_is_asked_about_again(panel: Panel, plain: Plain) -> None:
+async def test_a_long_text_is_asked_about_again(panel: Composite, plain: Plain) -> None:
     """To digest it would cost the worker more than to send it; the process remembers it."""
     text = "x" * (topic.LONGEST + 1)
     assert await asked(panel, text) == HARMLESS
@@ -151,12 +153,12 @@ async def test_a_long_text_is_asked_about_again(panel: Panel, plain: Plain) -> N
     assert plain.judged == [text]
 
 
-async def test_half_a_surrogate_pair_is_known_too(panel: Panel) -> None:
+async def test_half_a_surrogate_pair_is_known_too(panel: Composite) -> None:
     assert await asked(panel, "violence \ud83d") == VIOLENT
     assert known(panel, "violence \ud83d") == VIOLENT
 
 
-async def test_one_too_many_fails_at_once(panel: Panel, plain: Plain) -> None:
+async def test_one_too_many_fails_at_once(panel: Composite, plain: Plain) -> None:
     plain.hold()
     heard = [Heard() for _ in range(room.MOST_WAITING)]
     for number, each in enumerate(heard):
@@ -173,9 +175,9 @@ async def test_a_process_that_dies_fails_what_waits(path: Path) -> None:
     plain, heard = Plain(), Heard()
     plain.hold()
     client = EvaluatorClient([str(path)], 10.0, lambda line: None)
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         client.start()
-        panel = Panel(client, [Inside("plain", Bounds())])
+        panel = Composite(client, [LocalMember("plain", Coverage())])
         assert panel.ask_now(Stage.PROMPT, ["x"], SCOPE, heard) is None
         assert await asyncio.to_thread(plain.began.acquire, timeout=10)
     assert await heard.one() == FAILURE
@@ -185,17 +187,17 @@ async def test_a_process_that_dies_fails_what_waits(path: Path) -> None:
 
 async def test_somebody_outside_is_asked_each_time(client: EvaluatorClient) -> None:
     outside = Told(SHIELD)
-    panel = Panel(client, [Inside("plain", Bounds())], [Outside(outside, Bounds())])
+    panel = Composite(client, [LocalMember("plain", Coverage())], [RemoteMember(outside, Coverage())])
     assert await asked(panel, "violence") == VIOLENT | SHIELD
     assert await asked(panel, "violence") == VIOLENT | SHIELD
     assert len(outside.asked) == 2
 
 
 async def test_nobody_to_ask_is_nothing_at_once() -> None:
-    assert known(Panel(None, []), "x") == NOTHING
+    assert known(Composite(None, []), "x") == NOTHING
 
 
-async def test_one_that_fails_when_it_is_told_leaves_the_others_alone(panel: Panel) -> None:
+async def test_one_that_fails_when_it_is_told_leaves_the_others_alone(panel: Composite) -> None:
     def fails(verdict: Verdict) -> None:
         raise RuntimeError("as asked")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.evaluators import client as room
+from antiphon.evaluators.backends import PIECE, Backend
 from antiphon.evaluators.client import LARGE, EvaluatorClient
 from antiphon.evaluators.link import WINDOW
-from antiphon.evaluators.parts import PIECE, Part
 from antiphon.evaluators.share import PROMPTS
 from antiphon.evaluators.wire import LARGEST, MOST_TEXTS
 from antiphon.safety.verdict import FAILURE, LATE, OVER_LENGTH, Stage
@@ -41,7 +41,7 @@ async def client(path: Path, said: list[str]) -> AsyncIterator[EvaluatorClient]:
 
 
 async def test_a_question_becomes_its_verdict(client: EvaluatorClient, path: Path) -> None:
-    async with evaluating(path, {"plain": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain())}):
         assert client.state == "starting"
         assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
         answers = [client.ask(Stage.ANSWER, [f"{n} violence" if n % 3 else f"{n}"], PARTS) for n in range(100)]
@@ -59,7 +59,7 @@ async def test_what_could_not_be_loaded_is_told(client: EvaluatorClient, path: P
 async def test_silence_is_a_failure_within_the_time_limit(path: Path, said: list[str]) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         client = EvaluatorClient([str(path)], 0.3, said.append)
         client.start()
         await until(lambda: client.state == "ready")
@@ -76,7 +76,7 @@ async def test_a_longer_text_has_more_time(path: Path, said: list[str]) -> None:
     """Else whoever writes enough would not be judged at all."""
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         client = EvaluatorClient([str(path)], 0.1, said.append)
         client.start()
         long = client.ask(Stage.PROMPT, ["long " * 200_000 + "violence"], PARTS)
@@ -92,13 +92,13 @@ async def test_a_process_that_goes_fails_what_waits_and_its_successor_answers(
 ) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         waiting = client.ask(Stage.PROMPT, ["x"], PARTS)
         await asyncio.to_thread(plain.began.acquire)
     assert await waiting == FAILURE
     assert client.state == "starting"
     plain.release()
-    async with evaluating(path, {"plain": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain())}):
         await until(lambda: client.state == "ready")
         assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
 
@@ -112,7 +112,7 @@ async def test_nobody_there_is_a_failure_and_said_once(client: EvaluatorClient, 
 async def test_a_question_given_up_is_forgotten(client: EvaluatorClient, path: Path) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         gone = client.ask(Stage.PROMPT, ["gone"], PARTS)
         stays = client.ask(Stage.PROMPT, ["violence"], PARTS)
         gone.cancel()
@@ -124,7 +124,7 @@ async def test_a_question_given_up_is_forgotten(client: EvaluatorClient, path: P
 async def test_what_waits_is_bounded_and_all_of_it_is_judged(client: EvaluatorClient, path: Path) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         waiting = [client.ask(Stage.PROMPT, [f"{number}"], PARTS) for number in range(room.MOST_WAITING)]
         refused = client.ask(Stage.PROMPT, ["x"], PARTS)
         assert refused.done()
@@ -136,7 +136,7 @@ async def test_what_waits_is_bounded_and_all_of_it_is_judged(client: EvaluatorCl
 
 async def test_thousands_of_texts_asked_for_in_slices(client: EvaluatorClient, path: Path) -> None:
     """As /v1/moderations does: it takes 2,048 inputs, more than may wait here or there."""
-    async with evaluating(path, {"plain": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain())}):
         for start in range(0, 2048, 64):
             texts = [f"violence {number}" for number in range(start, start + 64)]
             verdicts = await asyncio.gather(*(client.ask(Stage.PROMPT, [text], PARTS) for text in texts))
@@ -144,7 +144,7 @@ async def test_thousands_of_texts_asked_for_in_slices(client: EvaluatorClient, p
 
 
 async def test_a_text_too_long_for_a_frame_is_a_failure_at_once(client: EvaluatorClient, path: Path) -> None:
-    async with evaluating(path, {"plain": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain())}):
         assert client.ask(Stage.PROMPT, ["x" * LARGEST], PARTS).result() == OVER_LENGTH
         assert client.ask(Stage.PROMPT, ["x"] * (MOST_TEXTS + 1), PARTS).result() == OVER_LENGTH
         assert await client.ask(Stage.PROMPT, ["violence"], PARTS) == VIOLENT
@@ -153,7 +153,7 @@ async def test_a_text_too_long_for_a_frame_is_a_failure_at_once(client: Evaluato
 async def test_a_long_text_without_time_says_that_its_length_is_to_blame(client: EvaluatorClient, path: Path) -> None:
     """Of many long texts at once some are judged, the others are late; those that are short are neither."""
     plain = Plain()
-    async with evaluating(path, {"plain": Part(plain, PIECE)}):
+    async with evaluating(path, {"plain": Backend(plain, PIECE)}):
         plain.hold()
         long = [client.ask(Stage.PROMPT, [f"{number}" + "x" * LARGE], PARTS) for number in range(4)]
         short = client.ask(Stage.PROMPT, ["short"], PARTS)
@@ -165,7 +165,7 @@ async def test_a_long_text_without_time_says_that_its_length_is_to_blame(client:
 
 async def test_a_process_that_ends_is_a_plain_failure_of_long_texts_too(client: EvaluatorClient, path: Path) -> None:
     plain = Plain()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         plain.hold()
         asked = client.ask(Stage.PROMPT, ["x" * (LARGE + 1)], PARTS)
         assert await asyncio.to_thread(plain.began.acquire, timeout=5)
@@ -207,7 +207,7 @@ async def faults() -> list[object]:
 
 
 async def test_a_text_that_cannot_be_sent_is_the_fault_of_who_asks(client: EvaluatorClient, path: Path) -> None:
-    async with evaluating(path, {"plain": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain())}):
         await until(lambda: client.state == "ready")
         for _ in range(room.MOST_WAITING + 1):  # nothing of it stays
             with pytest.raises(TypeError):
@@ -221,7 +221,7 @@ async def test_a_text_that_cannot_be_sent_later_fails_alone(
 ) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         first = [client.ask(Stage.PROMPT, [f"{number}"], PARTS) for number in range(WINDOW[PROMPTS])]
         await until(lambda: client.state == "ready")
         odd = [client.ask(Stage.PROMPT, [Odd(f"odd {number}")], PARTS) for number in range(3)]
@@ -237,7 +237,7 @@ async def test_a_text_that_cannot_be_sent_later_fails_alone(
 async def test_closed_it_fails_what_waits(path: Path, said: list[str]) -> None:
     plain = Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}):
+    async with evaluating(path, {"plain": Backend(plain)}):
         client = EvaluatorClient([str(path)], SECONDS, said.append)
         client.start()
         waiting = client.ask(Stage.PROMPT, ["x"], PARTS)

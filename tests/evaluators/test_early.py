@@ -10,14 +10,14 @@ import pytest
 
 from antiphon.evaluators import client as room
 from antiphon.evaluators import process
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.docket import Docket
-from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
-from antiphon.evaluators.parts import Part
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember, RemoteMember
+from antiphon.evaluators.scheduler import Scheduler
 from antiphon.evaluators.wire import LENGTH, LONGEST_EARLY, EarlyAsk, EarlyTold, Hello, ask_decoder, pack, told_decoder
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import Stage
-from tests.evaluators.test_panel import SHIELD, Told
+from tests.evaluators.test_composite import SHIELD, Told
 from tests.support.evaluators import Plain, evaluating
 from tests.support.process import until
 
@@ -56,12 +56,12 @@ async def client(path: Path) -> AsyncIterator[EvaluatorClient]:
     await client.close()
 
 
-def panel_of(client: EvaluatorClient, *names: str) -> Panel:
-    return Panel(client, [Inside(name, Bounds()) for name in names or ("plain",)])
+def panel_of(client: EvaluatorClient, *names: str) -> Composite:
+    return Composite(client, [LocalMember(name, Coverage()) for name in names or ("plain",)])
 
 
 async def test_the_end_of_a_text_is_risky_or_not_and_told_later(client: EvaluatorClient, path: Path) -> None:
-    async with evaluating(path, {"plain": Part(Plain(), early=begins)}):
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins)}):
         await until(lambda: client.state == "ready")
         panel = panel_of(client)
         for text, risky in (("there was vio", True), ("there was a violin", False), ("half \ud83d vio", True)):
@@ -72,7 +72,7 @@ async def test_the_end_of_a_text_is_risky_or_not_and_told_later(client: Evaluato
 
 
 async def test_many_at_once_get_their_own_answers(client: EvaluatorClient, path: Path) -> None:
-    async with evaluating(path, {"plain": Part(Plain(), early=begins)}):
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins)}):
         await until(lambda: client.state == "ready")
         heard = [Heard() for _ in range(process.MOST_EARLY)]
         for number, each in enumerate(heard):
@@ -83,7 +83,7 @@ async def test_many_at_once_get_their_own_answers(client: EvaluatorClient, path:
 async def test_while_long_questions_are_judged_an_early_look_is_answered(client: EvaluatorClient, path: Path) -> None:
     plain, heard = Plain(), Heard()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain, early=begins)}):
+    async with evaluating(path, {"plain": Backend(plain, early=begins)}):
         asked = client.ask(Stage.ANSWER, ["long"], ["plain"])
         assert await asyncio.to_thread(plain.began.acquire, timeout=10)
         assert panel_of(client).early("calm", SCOPE, heard)
@@ -96,7 +96,7 @@ async def test_while_long_questions_are_judged_an_early_look_is_answered(client:
 async def test_there_is_none_before_the_process_is_ready_or_after_it_went(client: EvaluatorClient, path: Path) -> None:
     heard = Heard()
     assert not panel_of(client).early("x", SCOPE, heard)
-    async with evaluating(path, {"plain": Part(Plain(), early=begins)}):
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins)}):
         await until(lambda: client.state == "ready")
         assert panel_of(client).early("x", SCOPE, Heard())
     await until(lambda: client.state == "starting")
@@ -106,28 +106,28 @@ async def test_there_is_none_before_the_process_is_ready_or_after_it_went(client
 
 async def test_there_is_none_where_a_part_cannot_give_one(client: EvaluatorClient, path: Path) -> None:
     heard = Heard()
-    async with evaluating(path, {"plain": Part(Plain(), early=begins), "patterns": Part(Plain())}):
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins), "patterns": Backend(Plain())}):
         await until(lambda: client.state == "ready")
         assert panel_of(client, "plain").early("x", SCOPE, Heard())
         assert not panel_of(client, "plain", "patterns").early("x", SCOPE, heard)
         assert not panel_of(client, "plain", "missing").early("x", SCOPE, heard)
-        only_prompts = Inside("patterns", Bounds(frozenset({Stage.PROMPT})))
-        assert Panel(client, [Inside("plain", Bounds()), only_prompts]).early("x", SCOPE, Heard())
+        only_prompts = LocalMember("patterns", Coverage(frozenset({Stage.PROMPT})))
+        assert Composite(client, [LocalMember("plain", Coverage()), only_prompts]).early("x", SCOPE, Heard())
     assert not heard.all
 
 
 async def test_there_is_none_where_somebody_outside_judges_answers(client: EvaluatorClient, path: Path) -> None:
     heard = Heard()
-    inside = [Inside("plain", Bounds())]
-    async with evaluating(path, {"plain": Part(Plain(), early=begins)}):
+    inside = [LocalMember("plain", Coverage())]
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins)}):
         await until(lambda: client.state == "ready")
-        elsewhere = Bounds(routes=frozenset({"other"}))
-        assert Panel(client, inside, [Outside(Told(SHIELD), elsewhere)]).early("x", SCOPE, Heard())
-        prompts = Bounds(frozenset({Stage.PROMPT}))
-        assert Panel(client, inside, [Outside(Told(SHIELD), prompts)]).early("x", SCOPE, Heard())
-        assert not Panel(client, inside, [Outside(Told(SHIELD), Bounds())]).early("x", SCOPE, heard)
-        assert not Panel(client, []).early("x", SCOPE, heard)
-    assert not Panel(None, [], [Outside(Told(SHIELD), Bounds())]).early("x", SCOPE, heard)
+        elsewhere = Coverage(routes=frozenset({"other"}))
+        assert Composite(client, inside, [RemoteMember(Told(SHIELD), elsewhere)]).early("x", SCOPE, Heard())
+        prompts = Coverage(frozenset({Stage.PROMPT}))
+        assert Composite(client, inside, [RemoteMember(Told(SHIELD), prompts)]).early("x", SCOPE, Heard())
+        assert not Composite(client, inside, [RemoteMember(Told(SHIELD), Coverage())]).early("x", SCOPE, heard)
+        assert not Composite(client, []).early("x", SCOPE, heard)
+    assert not Composite(None, [], [RemoteMember(Told(SHIELD), Coverage())]).early("x", SCOPE, heard)
     assert not heard.all
 
 
@@ -219,7 +219,7 @@ async def test_too_many_of_one_read_are_risky() -> None:
         def write(self, data: bytes | bytearray | memoryview) -> None:
             written.append(bytes(data))
 
-    docket = Docket({"plain": Part(Plain(), early=begins)}, lambda line: None)
+    docket = Scheduler({"plain": Backend(Plain(), early=begins)}, lambda line: None)
     connection = process.Connection(docket, Hello())
     connection.connection_made(Wire())
     count = process.MOST_EARLY + 3
@@ -235,7 +235,7 @@ async def test_one_that_fails_when_it_is_told_leaves_the_others_alone(client: Ev
 
     faults: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context["exception"]))
-    async with evaluating(path, {"plain": Part(Plain(), early=begins)}):
+    async with evaluating(path, {"plain": Backend(Plain(), early=begins)}):
         await until(lambda: client.state == "ready")
         assert panel_of(client).early("x", SCOPE, fails)
         assert panel_of(client).early("x", SCOPE, heard := Heard())

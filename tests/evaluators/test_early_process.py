@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.orders import Orders, RuleOrder
-from antiphon.evaluators.panel import Bounds, Inside, Panel
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember
+from antiphon.evaluators.config import EvaluatorConfig, RuleConfig
 from antiphon.flow.ports import Scope
 from tests.support.process import until
 
@@ -25,7 +25,7 @@ CALM, RISKY = "The train leaves at nine, and the", "and what he said was so very
 @dataclass
 class Running:
     process: asyncio.subprocess.Process
-    panel: Panel
+    panel: Composite
 
     async def look(self, text: str) -> bool | None:
         """None: there is no early look."""
@@ -39,7 +39,7 @@ class Running:
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
-    orders = Orders(str(tmp_path), ("embedded",), rules=(RuleOrder("words", words=("naughty",)),))
+    orders = EvaluatorConfig(str(tmp_path), ("embedded",), rules=(RuleConfig("words", words=("naughty",)),))
     orders.write()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(orders.sockets[0])
@@ -50,7 +50,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         sys.executable, "-m", "antiphon.evaluators", orders.file, *map(str, passed), pass_fds=passed
     )
     client = EvaluatorClient(orders.sockets, 10.0, lambda line: None)
-    panel = Panel(client, [Inside("embedded", Bounds()), Inside("words", Bounds())])
+    panel = Composite(client, [LocalMember("embedded", Coverage()), LocalMember("words", Coverage())])
     panel.start()
     yield Running(process, panel)
     await panel.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.chat.together import Join
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
-from antiphon.evaluators.parts import Part
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember, RemoteMember
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import SAFE, Severity, Stage, Verdict
 from tests.support.evaluators import HARMLESS, VIOLENT, evaluating
@@ -42,7 +42,7 @@ def phrases() -> Phrases:
 
 @pytest.fixture
 async def client(tmp_path: Path, phrases: Phrases) -> AsyncIterator[EvaluatorClient]:
-    async with evaluating(tmp_path / "e.sock", {"plain": Part(phrases)}):
+    async with evaluating(tmp_path / "e.sock", {"plain": Backend(phrases)}):
         client = EvaluatorClient([str(tmp_path / "e.sock")], 10.0, lambda line: None)
         client.start()
         yield client
@@ -50,7 +50,7 @@ async def client(tmp_path: Path, phrases: Phrases) -> AsyncIterator[EvaluatorCli
 
 
 def ask(client: EvaluatorClient, *texts: str) -> asyncio.Future[Verdict]:
-    return Panel(client, [Inside("plain", Bounds())]).ask(Stage.PROMPT, texts, SCOPE)
+    return Composite(client, [LocalMember("plain", Coverage())]).ask(Stage.PROMPT, texts, SCOPE)
 
 
 async def test_what_neither_half_says_is_found(client: EvaluatorClient) -> None:
@@ -103,7 +103,7 @@ class Outsider:
 
 async def test_somebody_outside_is_asked_about_joins_as_one_text() -> None:
     outsider = Outsider()
-    panel = Panel(None, [], [Outside(outsider, Bounds())])
+    panel = Composite(None, [], [RemoteMember(outsider, Coverage())])
     await panel.ask(Stage.PROMPT, ["a", "b", Join.of("a", "b"), Join.of("c", "d")], SCOPE)
     await panel.ask(Stage.PROMPT, ["a"], SCOPE)
     assert outsider.asked == [["a", "b", "a b\nc d"], ["a"]]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.evaluators.backends import load_classifier
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.parts import load_classifier
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict
 from tests.support.evaluators import evaluating
 from tests.support.process import until

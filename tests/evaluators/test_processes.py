@@ -13,9 +13,9 @@ from uuid import uuid4
 import pytest
 
 from antiphon.evaluators import unjudged
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.link import WINDOW
-from antiphon.evaluators.parts import Part
 from antiphon.evaluators.patience import BURST, Patience
 from antiphon.evaluators.share import MOST_TRIES, PROMPTS, SHORT, Share
 from antiphon.evaluators.topic import Topic
@@ -65,7 +65,7 @@ async def two(paths: list[Path]) -> AsyncIterator[list[Plain]]:
     plains = [Plain(), Plain()]
     async with AsyncExitStack() as stack:
         for path, plain in zip(paths, plains, strict=True):
-            await stack.enter_async_context(evaluating(path, {"plain": Part(plain)}))
+            await stack.enter_async_context(evaluating(path, {"plain": Backend(plain)}))
         yield plains
         for plain in plains:
             plain.release()
@@ -124,8 +124,8 @@ async def test_one_without_work_takes_what_waits_for_the_other(paths: list[Path]
 async def test_what_a_dead_one_was_asked_is_asked_of_the_other(paths: list[Path]) -> None:
     dies, lives = Plain(), Plain()
     dies.hold()
-    async with evaluating(paths[1], {"plain": Part(lives)}), asking(paths) as client:
-        async with evaluating(paths[0], {"plain": Part(dies)}):
+    async with evaluating(paths[1], {"plain": Backend(lives)}), asking(paths) as client:
+        async with evaluating(paths[0], {"plain": Backend(dies)}):
             await until(lambda: client.state == "ready")
             asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(40)]
             assert await asyncio.to_thread(dies.began.acquire, timeout=10)
@@ -151,8 +151,8 @@ async def test_what_a_silent_one_was_asked_is_asked_of_the_other(paths: list[Pat
 async def test_one_that_was_silent_may_answer_when_the_other_has_died(paths: list[Path]) -> None:
     """As on a busy machine: it is slow, not hung, and the one that is asked instead is killed."""
     slow, dies = Plain(), Plain()
-    async with evaluating(paths[0], {"plain": Part(slow)}), asking(paths, seconds=10.0) as client:
-        async with evaluating(paths[1], {"plain": Part(dies)}) as docket:
+    async with evaluating(paths[0], {"plain": Backend(slow)}), asking(paths, seconds=10.0) as client:
+        async with evaluating(paths[1], {"plain": Backend(dies)}) as docket:
             await both_up(client, [slow, dies])
             slow.hold()
             dies.hold()
@@ -204,7 +204,7 @@ async def test_what_is_asked_while_a_process_starts_waits_for_it(tmp_path: Path)
         assert client.state == "starting"
         server.close()
         remove(path)
-        async with evaluating(path, {"plain": Part(Plain())}):
+        async with evaluating(path, {"plain": Backend(Plain())}):
             cast(asyncio.Transport, Starting.transport).abort()
             assert await asked == VIOLENT
 
@@ -215,7 +215,7 @@ async def test_what_is_asked_while_a_process_starts_waits_for_it(tmp_path: Path)
 async def test_a_burst_waits_as_long_as_verdicts_keep_coming(tmp_path: Path) -> None:
     """It takes 4 s at least; the time limit and the wait are 3.5 s together."""
     path, steady = tmp_path / "a.sock", Steady(0.01)
-    async with evaluating(path, {"plain": Part(steady)}), asking([path], seconds=1.5, queue=2.0) as client:
+    async with evaluating(path, {"plain": Backend(steady)}), asking([path], seconds=1.5, queue=2.0) as client:
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(400)]
         assert set(await asyncio.gather(*asked)) == {HARMLESS}
     assert steady.judged == texts_of(400)  # in the order of their arrival
@@ -225,7 +225,7 @@ async def test_nobody_waits_for_one_that_says_nothing(tmp_path: Path) -> None:
     path, plain = tmp_path / "a.sock", Plain()
     said: list[str] = []
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}), asking([path], seconds=0.2, queue=0.3, said=said) as client:
+    async with evaluating(path, {"plain": Backend(plain)}), asking([path], seconds=0.2, queue=0.3, said=said) as client:
         asked = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(100)]
         assert not await done_within(0.2, asked)
         assert await done_within(2.0, asked)  # in a burst with verdicts they would wait for 4.5 s
@@ -253,7 +253,7 @@ async def test_how_many_went_unjudged_is_said_once_a_minute() -> None:
 
 async def test_short_texts_do_not_wait_behind_long_ones(tmp_path: Path) -> None:
     path, steady = tmp_path / "a.sock", Steady(0.02)
-    async with evaluating(path, {"plain": Part(steady)}), asking([path]) as client:
+    async with evaluating(path, {"plain": Backend(steady)}), asking([path]) as client:
         long = [client.ask(Stage.PROMPT, [f"{number}" + "x" * SHORT], PARTS) for number in range(60)]
         short = [client.ask(Stage.PROMPT, [f"short {number}"], PARTS) for number in range(8)]
         assert set(await asyncio.gather(*short, *long)) == {HARMLESS}  # the long ones have their turn, too
@@ -265,7 +265,7 @@ async def test_short_texts_do_not_wait_behind_long_ones(tmp_path: Path) -> None:
 async def test_turns_under_way_go_before_those_that_begin(tmp_path: Path) -> None:
     path, plain = tmp_path / "a.sock", Plain()
     plain.hold()
-    async with evaluating(path, {"plain": Part(plain)}), asking([path]) as client:
+    async with evaluating(path, {"plain": Backend(plain)}), asking([path]) as client:
         prompts = [client.ask(Stage.PROMPT, [text], PARTS) for text in texts_of(200)]
         answer = client.ask(Stage.ANSWER, ["an answer"], PARTS)
         plain.release()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.http.head_cache import LARGEST, know
 from antiphon.http.request import Refusal, Request
-from antiphon.http.server_known import LARGEST, know
 from antiphon.http.server_limits import Limits
 from antiphon.http.server_reader import MISSES, RequestReader
 from tests.http.server_kit import chunked, get, post

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.docket import Docket
-from antiphon.evaluators.parts import Part
 from antiphon.evaluators.process import Connection
+from antiphon.evaluators.scheduler import Scheduler
 from antiphon.evaluators.wire import Hello
 from antiphon.safety.verdict import SAFE, Severity, Stage, Verdict
 
@@ -46,9 +46,9 @@ class Plain:
 
 
 @asynccontextmanager
-async def evaluating(path: Path, parts: Mapping[str, Part], fault: str | None = None) -> AsyncIterator[Docket]:
+async def evaluating(path: Path, parts: Mapping[str, Backend], fault: str | None = None) -> AsyncIterator[Scheduler]:
     """Listens at `path` as the evaluator process does."""
-    docket = Docket(parts, lambda line: None)
+    docket = Scheduler(parts, lambda line: None)
     connections: list[Connection] = []
 
     def connect() -> Connection:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.request import parse
-from antiphon.chat.stamp import Stamp
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import DIALECTS, WriteOptions
 from antiphon.errors import UpstreamError
@@ -60,7 +60,7 @@ async def play(protocol: str, reads: list[bytes], dialect: str = "openai") -> tu
     loop = asyncio.get_running_loop()
     request = parse({"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}, strict=False)
     spelled = DIALECTS[dialect]
-    stamp = Stamp("m", 1_700_000_000, spelled.keeps_id, lambda: "chatcmpl-0", lambda: "call_0")
+    stamp = AnswerDefaults("m", 1_700_000_000, spelled.keeps_id, lambda: "chatcmpl-0", lambda: "call_0")
     options = WriteOptions(strict=False, judged=False, target="up/m", maritaca_object="x", entropy=None)
     client: Any = Client()
     stream = Stream(

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.delta import MAX_CHOICES, State, read_choice
 from antiphon.chat.event import Lenient, scrub, too_deep, truncated
@@ -18,7 +19,6 @@ from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
 from antiphon.chat.finish import CUT, STOP, read_finish
 from antiphon.chat.fragment import read_entries
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Document, Stamp
 from antiphon.chat.text import ThinkSplitter
 from antiphon.chat.usage import add_usage, read_usage
 
@@ -36,7 +36,7 @@ class Conformed:
     unparsed: list[str] = field(default_factory=list)  # names of finished calls whose arguments are not JSON
 
 
-def conform(document: Document, request: ChatRequest, stamp: Stamp, *, think: bool = False) -> Conformed:
+def conform(document: Document, request: ChatRequest, stamp: AnswerDefaults, *, think: bool = False) -> Conformed:
     document = _whole(document)
     choices = read_choices(document)
     upstream_id = document.get("id")

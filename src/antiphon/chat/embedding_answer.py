@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.completion import Conformed
 from antiphon.chat.event import decode, scrub
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
-from antiphon.chat.stamp import Document, Stamp
 from antiphon.errors import UpstreamError
 
 _read_any: Final = msgspec.json.Decoder().decode
@@ -48,7 +48,7 @@ def _refusal(document: Document) -> UpstreamError:
     return read_failure(document) if failed else malformed()
 
 
-def conform(document: Document, stamp: Stamp) -> Conformed:
+def conform(document: Document, stamp: AnswerDefaults) -> Conformed:
     usage = _counts(document.get("usage"))
     document["object"] = "list"
     if not _peek(document.get("model"), _read_text):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.completion import read_created
 from antiphon.chat.delta import says
-from antiphon.chat.stamp import Document, Stamp
 
 OBJECT: Final = "chat.completion.chunk"
 STICKY: Final = ("system_fingerprint", "service_tier")
@@ -21,7 +21,7 @@ OWN: Final = frozenset({"id", "object", "created", "model", "choices", "usage", 
 class Envelope:
     __slots__ = ("_facts", "_sent", "_stamp", "fixed", "pending", "upstream_id")
 
-    def __init__(self, stamp: Stamp) -> None:
+    def __init__(self, stamp: AnswerDefaults) -> None:
         self.upstream_id: str | None = None  # where it was not kept [answer-id]
         self.fixed: Document = {}  # empty until the first chunk leaves
         self.pending: Document = {}  # extras that no chunk has carried yet

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -31,7 +32,6 @@ from antiphon.chat.checks import (
     wrong_type,
 )
 from antiphon.chat.messages import PARTS, check_messages, texts
-from antiphon.chat.stamp import Document
 from antiphon.chat.tools import FUNCTION_CALL, FUNCTIONS, NAME, TOOL_CHOICE, TOOLS
 
 Need = Callable[[Document, bool], None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
     Fault,
@@ -25,8 +26,7 @@ from antiphon.chat.checks import (
     wrong_type,
     wrong_value,
 )
-from antiphon.chat.spoken import TEXTS, THOUGHTS
-from antiphon.chat.stamp import Document
+from antiphon.chat.moderated_text import TEXTS, THOUGHTS
 
 # OpenAI's own order in the "Supported values" sentence.
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")

@@ -14,8 +14,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import Fault
 from antiphon.chat.messages import check_answers
+from antiphon.chat.moderated_text import file_words
 from antiphon.chat.plain_fields import (
     FIELDS,
     AnyMessage,
@@ -34,8 +36,6 @@ from antiphon.chat.plain_fields import (
     ToolMessage,
 )
 from antiphon.chat.spelled import spelled
-from antiphon.chat.spoken import file_words
-from antiphon.chat.stamp import Document
 
 _encode: Final = msgspec.json.Encoder().encode
 _read_any: Final = msgspec.json.Decoder(Fields).decode

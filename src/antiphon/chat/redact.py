@@ -100,7 +100,7 @@ def _is_host_and_port(match: re.Match[str]) -> bool:
     last = re.split("[._-]", match["box"])[-1]
     if _COUNTED.fullmatch(last.lower()) or match["box"].rpartition(".")[2].isdigit():
         return False
-    return len(match["door"]) > 3 or match["door"] in ("80", "443")
+    return len(match["port"]) > 3 or match["port"] in ("80", "443")
 
 
 def _is_ipv4(match: re.Match[str]) -> bool:
@@ -158,7 +158,7 @@ _RULES: Final[tuple[tuple[str, Judge | None], ...]] = (
     (r"\b(?:key|org|pk|proj|rk|sess)[-_](?P<random>[A-Za-z0-9]{12,2000})\b", _is_random),
     (
         r"(?i)\b(?P<kept>(?:backend|connect|dial|from|host|reach|server|tcp:?|to|upstream)\s{1,2})"
-        r"(?P<box>[A-Z][A-Z0-9_-]{1,62}):(?P<door>\d{2,5})(?!\w|\.\w)",
+        r"(?P<box>[A-Z][A-Z0-9_-]{1,62}):(?P<port>\d{2,5})(?!\w|\.\w)",
         _is_host_and_port,
     ),
     (r"\b(?P<kept>lookup\s)[A-Za-z][A-Za-z0-9._-]{1,200}(?=\son\s\S{1,60}:53\b)", None),  # Go's net
@@ -176,7 +176,7 @@ _RULES: Final[tuple[tuple[str, Judge | None], ...]] = (
     ),
     (r"(?<![\w.:-])(?:localhost|::1|ip(?:-\d{1,3}){4})(?::\d{1,5})?(?![\w-])", None),
     (
-        r"(?<![\w.-])(?P<box>[A-Za-z0-9]{1,63}(?:[.-][A-Za-z0-9]{1,63}){1,8}):(?P<door>\d{2,5})(?!\w|\.\w)",
+        r"(?<![\w.-])(?P<box>[A-Za-z0-9]{1,63}(?:[.-][A-Za-z0-9]{1,63}){1,8}):(?P<port>\d{2,5})(?!\w|\.\w)",
         _is_host_and_port,
     ),
     (r"(?<![A-Za-z0-9_+/=-])(?P<random>[A-Za-z0-9_+/=-]{32,2000})", _is_random),

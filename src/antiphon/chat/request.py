@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
 from antiphon.chat.checks import ECHO_LIMIT, Check, Fault, Names, echo, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need, check_metadata
 from antiphon.chat.messages import check_present
 from antiphon.chat.outline import Outline
 from antiphon.chat.plain_request import PlainRequest
-from antiphon.chat.stamp import Document
 from antiphon.chat.tools import names_one_tool, tool_names
 from antiphon.errors import RequestError
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.completion import chunks
 from antiphon.chat.delta import (
@@ -30,9 +31,8 @@ from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, trun
 from antiphon.chat.failure import is_failure, malformed, read_failure
 from antiphon.chat.finish import CUT, STOP
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Document, Stamp
-from antiphon.chat.tally import Tally
 from antiphon.chat.text import ThinkSplitter
+from antiphon.chat.usage_collector import UsageCollector
 
 __all__ = ["ChatStream", "decode", "is_done"]
 
@@ -56,7 +56,7 @@ class ChatStream:
 
     replay = staticmethod(chunks)
 
-    def __init__(self, request: ChatRequest, stamp: Stamp, *, sources: int = 1, think: bool = False) -> None:
+    def __init__(self, request: ChatRequest, stamp: AnswerDefaults, *, sources: int = 1, think: bool = False) -> None:
         self.finished = False
         self.texts: list[str] = []
         self.unparsed: list[str] = []  # names of finished calls whose arguments are not JSON
@@ -69,7 +69,7 @@ class ChatStream:
         self._open: set[int] = set()  # choices introduced and not finished
         self._ended: set[int] = set()  # sources
         self._own_index: dict[int, int] = {}  # fan-out: the index a source gives its choice
-        self._tally = Tally(sources)
+        self._tally = UsageCollector(sources)
         self._envelope = Envelope(stamp)
         self._early: list[tuple[Document, int, bool]] = []  # chunks before the first with an id, and their `_read`
         self._moderation: dict[int, Document] = {}  # by source; it leaves after everything else [end-order]

@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.completion import Conformed, read_created
 from antiphon.chat.delta import MAX_CHOICES
-from antiphon.chat.echo import Echo
 from antiphon.chat.event import Lenient, scrub, truncated
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
 from antiphon.chat.finish import STOP, read_finish
+from antiphon.chat.prompt_echo import PromptEcho
 from antiphon.chat.prompt_request import PromptRequest
-from antiphon.chat.stamp import Document, Stamp
 from antiphon.chat.usage import read_usage
 
 OBJECT: Final = "text_completion"
 NATIVE: Final = "native_finish_reason"
 
 
-def conform(document: Document, request: PromptRequest, stamp: Stamp) -> Conformed:
+def conform(document: Document, request: PromptRequest, stamp: AnswerDefaults) -> Conformed:
     document = read_whole(document, request.choices)
     document.update(name(document, stamp))
-    echo = Echo(request)
+    echo = PromptEcho(request)
     texts = [echo.strip(choice) for choice in document["choices"]]
     return Conformed(document, read_usage(document.get("usage")), texts, None)
 
@@ -79,7 +79,7 @@ def _read_choice(choice: object, position: int, most: int, blank: str | None) ->
         choice[NATIVE] = native
 
 
-def name(document: Document, stamp: Stamp) -> Document:
+def name(document: Document, stamp: AnswerDefaults) -> Document:
     """What an answer is called, as its upstream did or as we do."""
     id, model = document.get("id"), document.get("model")
     return {

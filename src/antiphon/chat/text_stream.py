@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.chat.echo import Echo
+from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.event import truncated
+from antiphon.chat.prompt_echo import PromptEcho
 from antiphon.chat.prompt_request import PromptRequest
-from antiphon.chat.stamp import Document, Stamp
-from antiphon.chat.tally import Tally
 from antiphon.chat.text_answer import empty_choice, name, read_chunk, read_whole
+from antiphon.chat.usage_collector import UsageCollector
 
 # What a chunk without choices, and a choice that is over, say of themselves. Anything else is news.
 _OWN: Final = frozenset({"id", "object", "created", "model", "choices", "system_fingerprint"})
@@ -26,7 +26,7 @@ class TextStream:
     moderated = False
     repeats = False
 
-    def __init__(self, request: PromptRequest, stamp: Stamp) -> None:
+    def __init__(self, request: PromptRequest, stamp: AnswerDefaults) -> None:
         self.finished = False
         self.texts: list[str] = []
         self.unparsed: list[str] = []  # there are no calls
@@ -36,8 +36,8 @@ class TextStream:
         self._named: Document = {}  # as the first chunk was; all others are the same
         self._open: set[int] = set()
         self._over: set[int] = set()
-        self._echo = Echo(request)
-        self._tally = Tally(1)
+        self._echo = PromptEcho(request)
+        self._tally = UsageCollector(1)
         self._waiting: Document = {}  # what came without choices, until a chunk leaves that carries it
         self._closing: Document = {}  # what rode on the upstream's usage chunk, for ours
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Document
 from antiphon.dialects.error_bodies import error_type
 from antiphon.dialects.spelling import Spelling, WriteOptions
 from antiphon.dialects.writer import Writer

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.request import ChatRequest
-from antiphon.chat.stamp import Document
 from antiphon.chat.usage import settle_usage
 from antiphon.dialects.filters import choice_results, prompt_results
 from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last

@@ -1,12 +1,12 @@
 """Who judges texts. Towards the flow they are one `Judge`.
 
-    panel.py    all evaluators of a worker as one: who applies is asked, the worst finding counts
-    client.py   the evaluator processes, seen from a worker: topic.py (what it asks, and what it knows already),
-                share.py (what one process is asked), link.py (one process), patience.py (how long a share waits),
-                unjudged.py (what is said of those that waited in vain); wire.py: what travels between them
-    process.py  one such process: docket.py (what waits, and the thread that works), memory.py (what was judged before),
-                joined.py (what two texts say together), parts.py (what it judges with), orders.py (what it is told by
-                the supervisor)
+    composite.py  all evaluators of a worker as one: those that apply are asked, the worst finding counts
+    client.py     the evaluator processes, seen from a worker: topic.py (what it asks, and what it knows already),
+                  share.py (what one process is asked), link.py (one process), patience.py (how long a share waits),
+                  unjudged.py (verdicts for what waited in vain), wire.py (the messages between them)
+    process.py    one such process: scheduler.py (the queue and its thread), verdict_cache.py (known verdicts),
+                  joined.py (what two texts say together), backends.py (what it judges with), config.py (what the
+                  supervisor tells it)
     embedded/ protected/ rules/   what it judges with
     remote/     services elsewhere
 Two questions: what is found in texts (`ask`, `ask_now`)? May the end of a streamed text begin a finding (`early`)?

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Final, TypeVar
 from zlib import crc32
 
+from antiphon.evaluators.backends import most_seconds
 from antiphon.evaluators.link import STARTING, EarlyDone, Link, Log
-from antiphon.evaluators.parts import most_seconds
 from antiphon.evaluators.patience import Patience
 from antiphon.evaluators.share import LANES, MOST_TRIES, Done, Merge, Share
 from antiphon.evaluators.topic import Known, Topic

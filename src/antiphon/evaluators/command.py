@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import IO, Any, Final
 
 from antiphon.columns import fit, printable
-from antiphon.evaluators.orders import ProtectedOrder
-from antiphon.evaluators.parts import Part, load_classifier, load_protected
+from antiphon.evaluators.backends import Backend, load_classifier, load_protected
+from antiphon.evaluators.config import ProtectedConfig
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
 
 JUDGE: Final = (
@@ -44,7 +44,7 @@ def run_judge(options: argparse.Namespace) -> int:
         print("antiphon: nothing to judge: give a TEXT, or --file with lines that are not empty", file=sys.stderr)
         return 2
     try:
-        parts = [load_classifier(), load_protected(ProtectedOrder("protected"))]
+        parts = [load_classifier(), load_protected(ProtectedConfig("protected"))]
     except (ImportError, OSError, ValueError) as error:
         print(f"antiphon: the evaluators cannot be loaded: {error}", file=sys.stderr)
         return 1
@@ -57,7 +57,7 @@ def run_judge(options: argparse.Namespace) -> int:
     return 0
 
 
-def _judge(texts: list[str], stage: Stage, parts: list[Part], *, as_json: bool) -> None:
+def _judge(texts: list[str], stage: Stage, parts: list[Backend], *, as_json: bool) -> None:
     if not as_json:
         print(_row("text", *CATEGORIES, "jailbreak" if stage is Stage.PROMPT else "protected", "note"))
     for start in range(0, len(texts), BATCH):

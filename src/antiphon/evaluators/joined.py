@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from antiphon.evaluators.parts import Evaluator
+from antiphon.evaluators.backends import Evaluator
 from antiphon.safety.verdict import SAFE, Severity, Stage, Verdict, worst
 
 GAIN: Final = 0.25  # by which the score of a join is above those of its halves, or they only lie on the border

@@ -18,9 +18,9 @@ from typing import Final, cast
 import msgspec
 import uvloop
 
-from antiphon.evaluators.docket import Docket
-from antiphon.evaluators.orders import END, Orders
-from antiphon.evaluators.parts import Loader, load_all, loaders
+from antiphon.evaluators.backends import Loader, load_all, loaders
+from antiphon.evaluators.config import END, EvaluatorConfig
+from antiphon.evaluators.scheduler import Scheduler
 from antiphon.evaluators.wire import Ask, EarlyTold, Frames, Hello, Told, WireError, ask_decoder, pack
 from antiphon.heartbeat import beat, dump_on_signal
 from antiphon.lines import put
@@ -31,7 +31,7 @@ MOST_EARLY: Final = 64  # early looks of one read: 8 ms of work; whoever asks fo
 LONGEST_BATCH: Final = 5.0  # seconds; twenty times what a piece of prose takes, five times what one of emoji does
 
 
-def run(orders: Orders, listener: socket.socket, *, told: int, life: int) -> None:
+def run(orders: EvaluatorConfig, listener: socket.socket, *, told: int, life: int) -> None:
     """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
     dump_on_signal(orders.room)
     uvloop.run(_serve(loaders(orders), listener, told, life))
@@ -47,35 +47,35 @@ async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: in
     parts, faults = load_all(wanted)
     for fault in faults:
         _say(f"antiphon: {fault}.")
-    docket = Docket(parts, _say)
+    scheduler = Scheduler(parts, _say)
 
     def docket_is_well() -> bool:
-        return docket.began is None or loop.time() - docket.began < LONGEST_BATCH
+        return scheduler.began is None or loop.time() - scheduler.began < LONGEST_BATCH
 
     hello = Hello(None if not faults else f"{'. '.join(faults)}.")
-    server = await loop.create_unix_server(lambda: Connection(docket, hello), sock=listener)
+    server = await loop.create_unix_server(lambda: Connection(scheduler, hello), sock=listener)
     loaded = asyncio.Event()
     loaded.set()
     beating = loop.create_task(beat(told, loaded, docket_is_well))
     await stopping.wait()
     beating.cancel()
     server.close()
-    docket.close()
+    scheduler.close()
     os._exit(0)  # without waiting for the thread: nobody needs what it computes
 
 
 class Connection(asyncio.Protocol):
     """One worker."""
 
-    def __init__(self, docket: Docket, hello: Hello) -> None:
-        self._docket = docket
+    def __init__(self, scheduler: Scheduler, hello: Hello) -> None:
+        self._scheduler = scheduler
         self._hello = hello
         self._frames = Frames()
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         stream = self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by its class
-        stream.write(pack(Hello(self._hello.fault, self._docket.early_parts)))
+        stream.write(pack(Hello(self._hello.fault, self._scheduler.early_parts)))
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -83,10 +83,10 @@ class Connection(asyncio.Protocol):
             for frame in self._frames.feed(data):
                 ask = ask_decoder.decode(frame)
                 if isinstance(ask, Ask):
-                    self._docket.take(ask, self._reply)
+                    self._scheduler.take(ask, self._reply)
                 else:
                     early += 1
-                    self._reply(EarlyTold(ask.id, early > MOST_EARLY or self._docket.look_early(ask)))
+                    self._reply(EarlyTold(ask.id, early > MOST_EARLY or self._scheduler.look_early(ask)))
         except (WireError, msgspec.MsgspecError) as error:
             _say(f"antiphon: the evaluator process was asked what it cannot read: {type(error).__name__}")
             self.abort()

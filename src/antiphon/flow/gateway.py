@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.bounds import JsonBounds
-from antiphon.chat.stamp import Stamp
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
 from antiphon.routing.route import RouteTable
@@ -33,10 +33,10 @@ class Gateway:
     policies: Policies = NO_POLICIES
     bounds: JsonBounds = DEFAULT_BOUNDS  # of the JSON of requests
 
-    def stamp(self, dialect: Dialect, model: str) -> Stamp:
+    def stamp(self, dialect: Dialect, model: str) -> AnswerDefaults:
         """What an answer of this target needs to know from outside."""
         entropy = self.entropy
-        return Stamp(
+        return AnswerDefaults(
             model=model,
             now=int(self.wall()),
             keeps_id=dialect.keeps_id,

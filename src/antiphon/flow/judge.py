@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from antiphon.chat.moderated_text import readings
 from antiphon.chat.outline import Outline
-from antiphon.chat.spoken import readings
 from antiphon.chat.together import Join
 from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError, UpstreamError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
+from antiphon.chat.moderated_text import readings
 from antiphon.chat.outline import Outline
-from antiphon.chat.spoken import readings
 from antiphon.chat.together import Frame, Join
 from antiphon.flow.ports import Judge, Scope
 from antiphon.safety.verdict import LATE, NOTHING, Stage, Verdict

@@ -11,8 +11,8 @@ from functools import partial
 
 import msgspec
 
+from antiphon.chat.moderated_text import readings
 from antiphon.chat.plain_answer import PlainAnswer, annotated, judged_texts, says_once
-from antiphon.chat.spoken import readings
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.flow.endpoints.chat import CHAT, ChatTurn, chat_fold
 from antiphon.flow.fast_path import FastTarget, fast_answer

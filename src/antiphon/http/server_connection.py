@@ -11,6 +11,7 @@ import asyncio
 from math import inf
 from typing import TYPE_CHECKING, Final, cast
 
+from antiphon.http.head_checks import refusal_for_fault
 from antiphon.http.remote import Remote, remote_of
 from antiphon.http.request import Refusal, Request
 from antiphon.http.server_budget import SPENT
@@ -18,7 +19,6 @@ from antiphon.http.server_exchange import CLOSE, Exchange, status_line
 from antiphon.http.server_limits import LINGER_BYTES, LINGER_SECONDS, LINGER_WHILE_DRAINING, BodyPace
 from antiphon.http.server_modes import BODY, CLOSED, ENDED, HEAD, IDLE, LINGERING, OPEN
 from antiphon.http.server_reader import RequestReader
-from antiphon.http.server_rules import refusal_for_fault
 from antiphon.http.server_sockets import reset_when_closed
 
 if TYPE_CHECKING:

@@ -17,18 +17,18 @@ from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
-from antiphon.http.request import Refusal, Request, split_target
-from antiphon.http.server_budget import BodyBudget
-from antiphon.http.server_inflate import Inflater, inflater_for
-from antiphon.http.server_known import KnownHead, know
-from antiphon.http.server_limits import Limits
-from antiphon.http.server_rules import (
+from antiphon.http.head_cache import KnownHead, know
+from antiphon.http.head_checks import (
     check_expect,
     check_transfer_encoding,
     check_version,
     head_size,
     refusal_for,
 )
+from antiphon.http.request import Refusal, Request, split_target
+from antiphon.http.server_budget import BodyBudget
+from antiphon.http.server_inflate import Inflater, inflater_for
+from antiphon.http.server_limits import Limits
 from antiphon.http.server_upload import Upload
 
 MISSES: Final = 8  # heads learnt in vain, one after another, before a connection's are no longer learnt

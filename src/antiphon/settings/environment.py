@@ -11,11 +11,11 @@ import tomllib
 from collections.abc import Mapping
 
 from antiphon.settings.faults import Fault, Path, printable
-from antiphon.settings.kinds import Form, Kind
 from antiphon.settings.names import PREFIX, Named, Names
 from antiphon.settings.schema import ROOT, Many, Node, Rows, Table
 from antiphon.settings.secret import Secret
-from antiphon.settings.walk import Document, Faults, Places
+from antiphon.settings.validate import Document, Faults, Places
+from antiphon.settings.value_types import Form, Kind
 
 SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 

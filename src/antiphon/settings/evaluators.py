@@ -14,11 +14,11 @@ from typing import Final
 
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.routing.patterns import is_pattern
+from antiphon.settings.address_types import FILE
 from antiphon.settings.faults import Path, Wrong, printable
-from antiphon.settings.kinds import Site, Suggestions, processes_for
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
-from antiphon.settings.places import FILE
-from antiphon.settings.walk import Document, Faults, Places, rows, spell
+from antiphon.settings.validate import Document, Faults, Places, rows, spell
+from antiphon.settings.value_types import Site, Suggestions, processes_for
 
 AT: Final = ("safety", "evaluator")
 RULES: Final = ("words", "patterns", "file", "lists")  # of which rules need one

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from antiphon.limits.limit import Caller, Limit
 from antiphon.limits.resp import parse_url
 from antiphon.settings.faults import Wrong, quoted
-from antiphon.settings.kinds import NAME, Form, Kind, Site, name_type, need_text, read_secret_url, suggest
 from antiphon.settings.model import BudgetSettings, KeySettings, MeasureSettings, Settings
 from antiphon.settings.secret import Secret
+from antiphon.settings.value_types import NAME, Form, Kind, Site, name_type, need_text, read_secret_url, suggest
 
 RICHEST = 1_000_000_000  # units of the currency
 MOST_LABELS = 64

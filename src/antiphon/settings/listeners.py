@@ -8,9 +8,9 @@ import ssl
 from ipaddress import ip_interface
 
 from antiphon.settings.faults import Wrong, quoted
-from antiphon.settings.kinds import Kind, Site, name_type, need_text
 from antiphon.settings.model import TlsSettings
 from antiphon.settings.secret import reason
+from antiphon.settings.value_types import Kind, Site, name_type, need_text
 
 OCTAL = re.compile(r"(0o?)?[0-7]{3}")
 MODE_FORM = "must be written as chmod takes it, such as '0660'"

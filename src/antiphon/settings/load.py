@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from antiphon.settings import embedded, environment, evaluators, models, relations, upstreams
+from antiphon.settings import cross_checks, embedded, environment, evaluators, models, upstreams
 from antiphon.settings.faults import Fault, SettingsError, printable
-from antiphon.settings.kinds import Site
 from antiphon.settings.model import Settings
 from antiphon.settings.schema import ROOT, SERVER
 from antiphon.settings.secret import reason
-from antiphon.settings.walk import Document, Faults, Places, Walker
+from antiphon.settings.validate import Document, Faults, Places, Validator
+from antiphon.settings.value_types import Site
 
 DEFAULT_PATH = "antiphon.toml"
 LARGEST_FILE = 4 * 1024 * 1024
@@ -44,20 +44,20 @@ def load(
     embedded.complete(document, site.cores)
     evaluators.complete(document, site.cores)
     upstreams.complete(document)
-    settings = Walker(document, site, faults).read(ROOT, document, ())
-    relations.check(document, faults, places)
+    settings = Validator(document, site, faults).read(ROOT, document, ())
+    cross_checks.check(document, faults, places)
     upstreams.check(document, faults)
     models.check(document, faults, places)
     evaluators.check(document, faults, places)
     evaluators.check_files(document, site, faults)
     if isinstance(settings, Settings):
-        relations.check_keys(settings, faults)
+        cross_checks.check_keys(settings, faults)
         upstreams.check_accounts(settings, faults)
-        relations.check_proxies(settings, environ, faults)
+        cross_checks.check_proxies(settings, environ, faults)
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
-    warnings, idle = relations.warn(settings), relations.find_idle(document, places)
+    warnings, idle = cross_checks.warn(settings), cross_checks.find_idle(document, places)
     return replace(settings, path=path, warnings=warnings, idle=idle)
 
 

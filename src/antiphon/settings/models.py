@@ -14,7 +14,7 @@ from antiphon.models.table import SETTINGS, ModelTable, find_packaged, packaged
 from antiphon.routing.patterns import is_pattern
 from antiphon.settings.faults import Path, printable
 from antiphon.settings.model import ModelSettings, Settings
-from antiphon.settings.walk import Document, Faults, Places, rows
+from antiphon.settings.validate import Document, Faults, Places, rows
 
 AT_MOST = (("max_output", "context"), ("least_budget", "most_budget"))
 

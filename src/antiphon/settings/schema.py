@@ -10,7 +10,11 @@ from dataclasses import dataclass, field
 
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
-from antiphon.settings.kinds import (
+from antiphon.settings.address_types import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
+from antiphon.settings.limits import COUNTERS, LABELS, MONEY, TIME_ZONE, check_limit
+from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
+from antiphon.settings.model import LimitSettings, ModelSettings, ServerSettings, Settings
+from antiphon.settings.value_types import (
     DOLLARS,
     NAME,
     PARAMETER_NAME,
@@ -31,10 +35,6 @@ from antiphon.settings.kinds import (
     switch_or,
     whole,
 )
-from antiphon.settings.limits import COUNTERS, LABELS, MONEY, TIME_ZONE, check_limit
-from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
-from antiphon.settings.model import LimitSettings, ModelSettings, ServerSettings, Settings
-from antiphon.settings.places import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 
 
 @dataclass(frozen=True, slots=True)

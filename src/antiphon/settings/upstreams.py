@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings.model import Settings
-from antiphon.settings.walk import Document, Faults, rows
+from antiphon.settings.validate import Document, Faults, rows
 from antiphon.upstreams.catalog import CATALOG, Row, base_url
 
 INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from antiphon.evaluators.panel import Panel
-from antiphon.evaluators.parts import load_all, loaders
+from antiphon.evaluators.backends import load_all, loaders
+from antiphon.evaluators.composite import Composite
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import ScriptedUpstream
@@ -25,7 +25,7 @@ error_log = "{log}"
 
 
 @asynccontextmanager
-async def panel_of(room: Path, row: str) -> AsyncIterator[Panel]:
+async def panel_of(room: Path, row: str) -> AsyncIterator[Composite]:
     """`row`: what stands under [[safety.evaluator]]."""
     path = room / "antiphon.toml"
     rest = f"[engine]\nenabled = false\n[safety]\nprocesses = 1\n[[safety.evaluator]]\n{row}\n"
@@ -44,7 +44,7 @@ async def panel_of(room: Path, row: str) -> AsyncIterator[Panel]:
 
 
 @asynccontextmanager
-async def panel_at(room: Path, kind: str, *, more: str = "") -> AsyncIterator[tuple[Panel, ScriptedUpstream]]:
+async def panel_at(room: Path, kind: str, *, more: str = "") -> AsyncIterator[tuple[Composite, ScriptedUpstream]]:
     """One remote evaluator, and the server that it asks."""
     answerer, row = MODERATORS[kind]
     service = ScriptedUpstream(answerer)

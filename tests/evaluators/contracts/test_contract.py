@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.evaluators.panel import Panel
+from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.protected import winnow
 from antiphon.evaluators.protected.build import build as build_index
 from antiphon.evaluators.protected.sources import describe
@@ -56,7 +56,7 @@ def found(verdict: Verdict) -> bool:
 @pytest.mark.parametrize("kind", [*INSIDE, *MODERATORS])
 class TestEvaluator:
     @pytest.fixture
-    async def panel(self, tmp_path: Path, kind: str) -> AsyncIterator[Panel]:
+    async def panel(self, tmp_path: Path, kind: str) -> AsyncIterator[Composite]:
         if kind == "protected":
             await asyncio.to_thread(index_of, CODE, tmp_path)
         if kind in INSIDE:
@@ -67,7 +67,9 @@ class TestEvaluator:
                 yield panel
 
     @pytest.mark.parametrize("stage", Stage)
-    async def test_a_harmless_text_gets_a_verdict_without_findings(self, panel: Panel, kind: str, stage: Stage) -> None:
+    async def test_a_harmless_text_gets_a_verdict_without_findings(
+        self, panel: Composite, kind: str, stage: Stage
+    ) -> None:
         verdict = await panel.ask(stage, [HARMLESS], Scope())
         assert verdict.error is None
         assert not found(verdict)
@@ -77,13 +79,13 @@ class TestEvaluator:
             assert judged(verdict)
         assert verdict.severities is None or len(verdict.severities) == len(CATEGORIES)
 
-    async def test_it_finds_what_it_is_there_for(self, panel: Panel, kind: str) -> None:
+    async def test_it_finds_what_it_is_there_for(self, panel: Composite, kind: str) -> None:
         stage, text = FINDS[kind]
         verdict = await panel.ask(stage, [text], Scope())
         assert found(verdict)
         assert verdict.error is None
 
-    async def test_the_worst_text_counts_and_neighbours_change_nothing(self, panel: Panel, kind: str) -> None:
+    async def test_the_worst_text_counts_and_neighbours_change_nothing(self, panel: Composite, kind: str) -> None:
         stage, text = FINDS[kind]
         alone = await panel.ask(stage, [text], Scope())
         harmless = await panel.ask(stage, [HARMLESS], Scope())
@@ -93,7 +95,7 @@ class TestEvaluator:
         assert found(await panel.ask(stage, [HARMLESS, text, HARMLESS], Scope())) == found(alone)
 
     @pytest.mark.parametrize("texts", [[], [""], [" \n"], ["\ud800"], ["\0"], ["é" * 30_000], [HARMLESS] * 100])
-    async def test_no_text_is_too_odd(self, panel: Panel, texts: list[str]) -> None:
+    async def test_no_text_is_too_odd(self, panel: Composite, texts: list[str]) -> None:
         verdict = await panel.ask(Stage.ANSWER, texts, Scope())
         assert verdict.error != "content_filter_error"
         assert not found(verdict)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.evaluators.panel import Panel
+from antiphon.evaluators.composite import Composite
 from antiphon.flow.ports import Scope
 from antiphon.safety.verdict import FAILED, Stage
 from antiphon.upstreams.scripted import ScriptedUpstream
@@ -22,12 +22,12 @@ IN_VAIN = [fault for fault in FAULTS if fault != "please hang"]
 @pytest.mark.parametrize("kind", MODERATORS)
 class TestFailing:
     @pytest.fixture
-    async def at(self, tmp_path: Path, kind: str) -> AsyncIterator[tuple[Panel, ScriptedUpstream]]:
+    async def at(self, tmp_path: Path, kind: str) -> AsyncIterator[tuple[Composite, ScriptedUpstream]]:
         async with panel_at(tmp_path, kind, more=f"timeout = {SECONDS}") as found:
             yield found
 
     async def test_every_fault_is_a_failure(
-        self, at: tuple[Panel, ScriptedUpstream], kind: str, tmp_path: Path
+        self, at: tuple[Composite, ScriptedUpstream], kind: str, tmp_path: Path
     ) -> None:
         panel, _ = at
         for fault in IN_VAIN:
@@ -40,7 +40,7 @@ class TestFailing:
         assert CREDENTIAL not in log
         assert "please" not in log
 
-    async def test_silence_is_a_failure_within_the_time_limit(self, at: tuple[Panel, ScriptedUpstream]) -> None:
+    async def test_silence_is_a_failure_within_the_time_limit(self, at: tuple[Composite, ScriptedUpstream]) -> None:
         panel, service = at
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -50,20 +50,20 @@ class TestFailing:
         for request in service.requests:  # and its connections are given up
             await asyncio.wait_for(request.closed.wait(), 5)
 
-    async def test_given_up_the_call_is_given_up_too(self, at: tuple[Panel, ScriptedUpstream]) -> None:
+    async def test_given_up_the_call_is_given_up_too(self, at: tuple[Composite, ScriptedUpstream]) -> None:
         panel, service = at
         asked = panel.ask(Stage.PROMPT, ["please hang"], Scope())
         (request, *_) = await service.received(1)
         asked.cancel()
         await asyncio.wait_for(request.closed.wait(), 5)
 
-    async def test_a_service_that_is_gone_is_a_failure(self, at: tuple[Panel, ScriptedUpstream]) -> None:
+    async def test_a_service_that_is_gone_is_a_failure(self, at: tuple[Composite, ScriptedUpstream]) -> None:
         panel, service = at
         await service.stop()
         assert (await panel.ask(Stage.PROMPT, ["hello"], Scope())).error == FAILED
 
     async def test_a_failure_is_not_remembered_and_a_finding_is(
-        self, at: tuple[Panel, ScriptedUpstream], kind: str
+        self, at: tuple[Composite, ScriptedUpstream], kind: str
     ) -> None:
         panel, service = at
         first = await panel.ask(Stage.PROMPT, ["violence"], Scope())

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from antiphon.evaluators.orders import RuleOrder
-from antiphon.evaluators.parts import load_rules
+from antiphon.evaluators.backends import load_rules
+from antiphon.evaluators.config import RuleConfig
 from antiphon.evaluators.rules.beginnings import LONGEST
 from antiphon.evaluators.rules.folding import normal
 from antiphon.evaluators.rules.rule_list import RuleFault, RuleList
@@ -88,11 +88,11 @@ def test_a_word_that_will_be_found_is_risky_at_each_of_its_letters(word: str, be
 
 
 def test_patterns_and_very_long_words_have_no_beginnings() -> None:
-    assert load_rules(RuleOrder("words", words=("a", "b c"))).early is not None
-    assert load_rules(RuleOrder("patterns", words=("a",), patterns=("x+y",))).early is None
-    assert load_rules(RuleOrder("built in", lists=("secrets",))).early is None
-    assert load_rules(RuleOrder("long", words=("x" * (LONGEST + 1),))).early is None
-    assert load_rules(RuleOrder("long enough", words=("x" * LONGEST,))).early is not None
+    assert load_rules(RuleConfig("words", words=("a", "b c"))).early is not None
+    assert load_rules(RuleConfig("patterns", words=("a",), patterns=("x+y",))).early is None
+    assert load_rules(RuleConfig("built in", lists=("secrets",))).early is None
+    assert load_rules(RuleConfig("long", words=("x" * (LONGEST + 1),))).early is None
+    assert load_rules(RuleConfig("long enough", words=("x" * LONGEST,))).early is not None
 
 
 def test_two_threads_may_look_at_once() -> None:

@@ -4,23 +4,23 @@ the answers. All else (time limits, windows, memory, failures) is the same for a
 from __future__ import annotations
 
 from antiphon.evaluators.remote.azure import Azure
-from antiphon.evaluators.remote.carrier import Carrier, HttpCarrier, UpstreamCarrier
 from antiphon.evaluators.remote.chat import Chat
 from antiphon.evaluators.remote.http import Own
 from antiphon.evaluators.remote.openai import OpenAI
 from antiphon.evaluators.remote.remote import Remote
 from antiphon.evaluators.remote.service import Question, Service, Unreadable
+from antiphon.evaluators.remote.transport import HttpTransport, Transport, UpstreamTransport
 
 __all__ = [
     "Azure",
-    "Carrier",
     "Chat",
-    "HttpCarrier",
+    "HttpTransport",
     "OpenAI",
     "Own",
     "Question",
     "Remote",
     "Service",
+    "Transport",
     "Unreadable",
-    "UpstreamCarrier",
+    "UpstreamTransport",
 ]

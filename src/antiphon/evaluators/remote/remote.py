@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 
 from antiphon.errors import AntiphonError
-from antiphon.evaluators.memory import Memory, digest
-from antiphon.evaluators.remote.carrier import Carrier, Sent
 from antiphon.evaluators.remote.service import Question, Service, Unreadable, windows
+from antiphon.evaluators.remote.transport import Sent, Transport
+from antiphon.evaluators.verdict_cache import VerdictCache, digest
 from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict, worst
 
 MOST_WINDOWS: Final = 64  # of one ask; what is beyond is not judged, and says so
@@ -28,12 +28,12 @@ Log = Callable[[str], None]
 
 
 class Remote:
-    def __init__(self, name: str, service: Service, carrier: Carrier, seconds: float, log: Log) -> None:
+    def __init__(self, name: str, service: Service, carrier: Transport, seconds: float, log: Log) -> None:
         self.name = name
         self.service = service
         self.carrier = carrier
         self.seconds = seconds
-        self.memory = Memory(REMEMBERED)
+        self.memory = VerdictCache(REMEMBERED)
         self.calls = 0  # in flight
         self._log = log
 

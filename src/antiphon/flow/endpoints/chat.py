@@ -11,10 +11,10 @@ import msgspec
 from antiphon.chat.bounds import LARGE, JsonBounds, check_depth
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.fold import fold
+from antiphon.chat.moderated_text import answer_texts, delta_words, newest_first, prompt_texts, tool_words
 from antiphon.chat.plain_fields import SimpleFields
 from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, parse
-from antiphon.chat.spoken import answer_texts, delta_words, newest_first, prompt_texts, tool_words
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document, send, send_body, sent_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.chat.bounds import JsonBounds
+from antiphon.chat.moderated_text import readings
 from antiphon.chat.prompt_request import PromptRequest, parse_moderation
-from antiphon.chat.spoken import readings
 from antiphon.errors import OverloadError, RequestError
 from antiphon.flow.endpoints.endpoint import LocalEndpoint, read_document
 from antiphon.flow.gateway import Gateway

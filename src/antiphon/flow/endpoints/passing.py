@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.prompt_request import PromptRequest
-from antiphon.chat.stamp import Stamp
 from antiphon.errors import RequestError
 from antiphon.flow.endpoints.endpoint import Receiver, send, sent_document
 from antiphon.flow.gateway import Gateway
@@ -29,6 +29,6 @@ def pass_on(turn: PromptTurn, upstream: Upstream, attempt: Attempt, receiver: Re
     return receiver
 
 
-def prompt_stamp(turn: PromptTurn, gateway: Gateway) -> Stamp:
+def prompt_stamp(turn: PromptTurn, gateway: Gateway) -> AnswerDefaults:
     stamp = gateway.stamp(turn.dialect, turn.attempts[-1].model)
     return replace(stamp, new_id=lambda: "cmpl-" + gateway.entropy(16).hex())

@@ -17,7 +17,7 @@ KEPT: Final = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_L
 ALONE: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-class RuleOrder(msgspec.Struct, frozen=True):
+class RuleConfig(msgspec.Struct, frozen=True):
     """One list of words and patterns, as its settings say it."""
 
     name: str
@@ -27,16 +27,16 @@ class RuleOrder(msgspec.Struct, frozen=True):
     lists: tuple[str, ...] = ()  # those that are built in
 
 
-class ProtectedOrder(msgspec.Struct, frozen=True):
+class ProtectedConfig(msgspec.Struct, frozen=True):
     name: str
     indexes: tuple[str, ...] = ()  # files; none: the packaged index
 
 
-class Orders(msgspec.Struct, frozen=True):
+class EvaluatorConfig(msgspec.Struct, frozen=True):
     room: str
     embedded: tuple[str, ...] = ()  # the names under which the classifier is asked
-    protected: tuple[ProtectedOrder, ...] = ()
-    rules: tuple[RuleOrder, ...] = ()
+    protected: tuple[ProtectedConfig, ...] = ()
+    rules: tuple[RuleConfig, ...] = ()
     processes: int = 1
 
     @property
@@ -53,9 +53,9 @@ class Orders(msgspec.Struct, frozen=True):
             file.write(msgspec.json.encode(self))
 
 
-def read(path: str) -> Orders:
+def read(path: str) -> EvaluatorConfig:
     with open(path, "rb") as file:
-        return msgspec.json.decode(file.read(), type=Orders)
+        return msgspec.json.decode(file.read(), type=EvaluatorConfig)
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:

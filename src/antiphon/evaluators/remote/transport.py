@@ -21,14 +21,14 @@ class Sent(Protocol):
     def cancel(self) -> None: ...
 
 
-class Carrier(Protocol):
+class Transport(Protocol):
     def send(self, question: Question, done: Done) -> Sent:
         """`done` is called once, never before this returns; not after `cancel`."""
 
     async def close(self) -> None: ...
 
 
-class HttpCarrier:
+class HttpTransport:
     def __init__(self, pool: Pool, prefix: bytes, headers: bytes) -> None:
         self._pool = pool
         self._prefix = prefix
@@ -66,7 +66,7 @@ class Answer:
         self._done(None, str(error))
 
 
-class UpstreamCarrier:
+class UpstreamTransport:
     """Chat questions, asked of the target of a route. They are the gateway's own: nobody judges them in turn."""
 
     def __init__(self, upstream: Upstream, model: str, *, owned: bool) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.settings.locate import locate
+from antiphon.settings.toml_lines import locate
 
 DOCUMENT = """# a comment with [brackets] = "and" quotes
 title = "a # b"

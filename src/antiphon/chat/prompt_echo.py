@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.prompt_request import PromptRequest
-from antiphon.chat.stamp import Document
 
 
-class Echo:
+class PromptEcho:
     """Fed each choice's text in order. A prompt of tokens has no text to compare with: its echo counts."""
 
     __slots__ = ("_each", "_prompts", "_rest")

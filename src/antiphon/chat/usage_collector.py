@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from functools import reduce
 
-from antiphon.chat.stamp import Document
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.usage import add_usage, read_usage
 
 
-class Tally:
+class UsageCollector:
     __slots__ = ("_last", "_per_choice", "_sources", "_steps")
 
     def __init__(self, sources: int) -> None:

@@ -13,7 +13,7 @@ Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class AnswerDefaults:
     model: str  # the target's model: the name used where the upstream reports none [model-name]
     now: int  # Unix seconds: `created` where the upstream gives none
     keeps_id: Callable[[str], bool]  # has this id the dialect's form? [answer-id]

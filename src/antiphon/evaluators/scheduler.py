@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.joined import found_in, without_jailbreak
-from antiphon.evaluators.memory import Memory, digest
-from antiphon.evaluators.parts import Part
+from antiphon.evaluators.verdict_cache import VerdictCache, digest
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage, Verdict
 
@@ -40,7 +40,7 @@ class Piece:
 
     def __init__(
         self,
-        case: Case,
+        case: Question,
         index: int,
         name: str,
         key: bytes,
@@ -58,7 +58,7 @@ class Piece:
         self.is_frame = is_frame
 
 
-class Case:
+class Question:
     """One question, until it is answered."""
 
     __slots__ = (
@@ -104,12 +104,12 @@ class Case:
 Group = tuple[str, Stage]  # what can be judged in one call: by whom, and on which side
 
 
-class Docket:
-    def __init__(self, parts: Mapping[str, Part], say: Say) -> None:
+class Scheduler:
+    def __init__(self, parts: Mapping[str, Backend], say: Say) -> None:
         self._parts = parts
         self._say = say
-        self._memories = {name: Memory(REMEMBERED) for name in parts}
-        self._open: dict[Case, None] = {}  # oldest first
+        self._memories = {name: VerdictCache(REMEMBERED) for name in parts}
+        self._open: dict[Question, None] = {}  # oldest first
         self._characters = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
         self._loop = asyncio.get_running_loop()
@@ -121,7 +121,7 @@ class Docket:
         return len(self._open)
 
     def take(self, ask: Ask, reply: Reply) -> None:
-        case = Case(ask, reply)
+        case = Question(ask, reply)
         if len(ask.texts) + len(ask.joins) > MOST_TEXTS:
             case.verdict = FAILURE
         else:
@@ -158,7 +158,7 @@ class Docket:
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _divide(self, case: Case, ask: Ask) -> None:
+    def _divide(self, case: Question, ask: Ask) -> None:
         """Into pieces; what is known already needs none."""
         for name in ask.parts:
             part = self._parts.get(name)
@@ -213,7 +213,7 @@ class Docket:
                     characters += size
         return groups
 
-    def _begin(self, case: Case) -> None:
+    def _begin(self, case: Question) -> None:
         """From here on its time runs."""
         if not case.is_begun:
             case.is_begun = True
@@ -221,7 +221,7 @@ class Docket:
                 case.timer.cancel()
             case.timer = self._loop.call_later(case.seconds, self._expire, case)
 
-    def _turn(self) -> list[Case]:
+    def _turn(self) -> list[Question]:
         """Those with pieces to begin, in the order in which they are served."""
         waiting = [case for case in self._open if case.pieces]
         oldest = waiting[0] if waiting else None
@@ -274,11 +274,11 @@ class Docket:
         if not case.missing:
             self._close(case)
 
-    def _expire(self, case: Case) -> None:
+    def _expire(self, case: Question) -> None:
         case.verdict |= FAILURE
         self._close(case)
 
-    def _close(self, case: Case) -> None:
+    def _close(self, case: Question) -> None:
         if case in self._open:
             del self._open[case]
             self._characters -= case.characters

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import Path, printable
-from antiphon.settings.kinds import Suggestions
 from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
 from antiphon.settings.schema import IDLE, IDLE_IN_ROWS, IDLE_ROWS
-from antiphon.settings.walk import Document, Faults, Places, describe, rows
+from antiphon.settings.validate import Document, Faults, Places, describe, rows
+from antiphon.settings.value_types import Suggestions
 
 
 def check(document: Document, faults: Faults, places: Places) -> None:

@@ -1,4 +1,4 @@
-"""The front door: every request comes in here, every answer leaves in a dialect.
+"""The application: every request comes in here, every answer leaves in a dialect.
 
 It admits a request (path, method, key) and hands it to `flow.answer`; health and lists of models it answers itself.
 A request is admitted by its head: where the body is still to come, nothing of it is read before (`wants_body`).
@@ -43,7 +43,7 @@ FAULT_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class DoorOptions:
+class AppOptions:
     dialect: str
     strict: bool
     silence: float  # seconds of silence before a comment [keep-alive]
@@ -70,14 +70,14 @@ class Admission(Struct):
     key: Key | None  # None: none is needed
 
 
-class Door:
+class App:
     def __init__(
         self,
         gateway: Gateway,
         keys: KeyRing,
         cors: Cors,
         models: Models,
-        options: DoorOptions,
+        options: AppOptions,
         ready: Callable[[], Document],
     ) -> None:
         self._gateway = gateway

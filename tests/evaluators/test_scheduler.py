@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from antiphon.evaluators import docket as room
-from antiphon.evaluators.docket import Docket
-from antiphon.evaluators.memory import Memory, digest
-from antiphon.evaluators.parts import OVERLAP, Part, load_all
+from antiphon.evaluators import scheduler as room
+from antiphon.evaluators.backends import OVERLAP, Backend, load_all
+from antiphon.evaluators.scheduler import Scheduler
+from antiphon.evaluators.verdict_cache import VerdictCache, digest
 from antiphon.evaluators.wire import LONGEST_EARLY, MOST_EACH, MOST_TEXTS, Ask, EarlyAsk, Told
 from antiphon.safety.verdict import FAILED, FAILURE, NOTHING, Stage
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain
@@ -23,7 +23,7 @@ class Desk:
 
     def __init__(self, plain: Plain, piece: int | None = None) -> None:
         self.said: list[str] = []
-        self.docket = Docket({"plain": Part(plain, piece)}, self.said.append)
+        self.docket = Scheduler({"plain": Backend(plain, piece)}, self.said.append)
         self._last = 0
 
     def ask(
@@ -220,9 +220,9 @@ def shown(text: str, *parts: str) -> EarlyAsk:
 
 
 async def test_an_early_look_asks_each_part(plain: Plain) -> None:
-    ends_in_a = Part(plain, early=lambda text: text.endswith("a"))
-    ends_in_b = Part(plain, early=lambda text: text.endswith("b"))
-    docket = Docket({"a": ends_in_a, "b": ends_in_b, "none": Part(plain)}, lambda line: None)
+    ends_in_a = Backend(plain, early=lambda text: text.endswith("a"))
+    ends_in_b = Backend(plain, early=lambda text: text.endswith("b"))
+    docket = Scheduler({"a": ends_in_a, "b": ends_in_b, "none": Backend(plain)}, lambda line: None)
     assert docket.early_parts == ["a", "b"]
     assert [docket.look_early(shown(text, "a", "b")) for text in ("xa", "xb", "xc")] == [True, True, False]
     assert not docket.look_early(shown("xb", "a"))
@@ -234,8 +234,12 @@ async def test_an_early_look_that_cannot_be_had_is_risky(plain: Plain) -> None:
         raise RuntimeError("as asked")
 
     said: list[str] = []
-    parts = {"calm": Part(plain, early=lambda text: False), "none": Part(plain), "fails": Part(plain, early=fails)}
-    docket = Docket(parts, said.append)
+    parts = {
+        "calm": Backend(plain, early=lambda text: False),
+        "none": Backend(plain),
+        "fails": Backend(plain, early=fails),
+    }
+    docket = Scheduler(parts, said.append)
     assert not docket.look_early(shown("x", "calm"))
     assert docket.look_early(shown("x", "calm", "none"))
     assert docket.look_early(shown("x", "calm", "missing"))
@@ -246,7 +250,7 @@ async def test_an_early_look_that_cannot_be_had_is_risky(plain: Plain) -> None:
 
 
 async def test_an_early_look_does_not_wait_for_the_thread(plain: Plain) -> None:
-    docket = Docket({"plain": Part(plain, early=lambda text: False)}, lambda line: None)
+    docket = Scheduler({"plain": Backend(plain, early=lambda text: False)}, lambda line: None)
     plain.hold()
     docket.take(Ask(1, Stage.ANSWER, ["held"], ["plain"], LONG), lambda told: None)
     await begun(plain)
@@ -256,7 +260,7 @@ async def test_an_early_look_does_not_wait_for_the_thread(plain: Plain) -> None:
 
 
 def test_memory_forgets_what_was_not_needed_longest() -> None:
-    memory = Memory(2)
+    memory = VerdictCache(2)
     keys = [digest(Stage.PROMPT, text) for text in "abc"]
     memory.keep(keys[0], HARMLESS)
     memory.keep(keys[1], VIOLENT)
@@ -271,11 +275,11 @@ def test_memory_forgets_what_was_not_needed_longest() -> None:
 def test_what_cannot_be_loaded_is_named_and_the_rest_works() -> None:
     loads: list[int] = []
 
-    def load() -> Part:
+    def load() -> Backend:
         loads.append(1)
-        return Part(Plain())
+        return Backend(Plain())
 
-    def broken() -> Part:
+    def broken() -> Backend:
         raise ImportError("No module named 'onnxruntime'")
 
     parts, faults = load_all({"a": load, "b": broken, "c": load})

@@ -26,7 +26,7 @@ BOTH: Final = frozenset(Stage)
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class Coverage:
     """What an evaluator looks at. None: all."""
 
     stages: frozenset[Stage] = BOTH
@@ -50,18 +50,18 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class LocalMember:
     """One part of the evaluator process."""
 
     name: str
-    bounds: Bounds
+    bounds: Coverage
     reach: int = 0  # characters of its longest finding that must not be cut in two
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class RemoteMember:
     evaluator: Evaluator
-    bounds: Bounds
+    bounds: Coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ class Asked:
     others: list[Evaluator]
 
 
-class Panel:
+class Composite:
     def __init__(
-        self, client: EvaluatorClient | None, inside: Sequence[Inside], outside: Sequence[Outside] = ()
+        self, client: EvaluatorClient | None, inside: Sequence[LocalMember], outside: Sequence[RemoteMember] = ()
     ) -> None:
         """`client`: None where nothing of the process is asked."""
         self._client = client

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from antiphon.chat.answer_defaults import Document
 from antiphon.chat.outline import Outline
 from antiphon.chat.spelled import LARGEST, spelled
-from antiphon.chat.stamp import Document
 from antiphon.chat.together import EDGE, FRAMES, Frame, Join, joins
 
 DEEPEST = 4

@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from antiphon.settings.faults import Fault, Path, Wrong, printable, quoted
-from antiphon.settings.kinds import Kind, Site, closest, name_type, suggest
-from antiphon.settings.locate import locate
 from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, Table
+from antiphon.settings.toml_lines import locate
+from antiphon.settings.value_types import Kind, Site, closest, name_type, suggest
 
 Document = dict[str, Any]
 
@@ -118,7 +118,7 @@ def rows(document: Document, table: str) -> Iterator[tuple[int, Document]]:
             yield position, row
 
 
-class Walker:
+class Validator:
     def __init__(self, document: Document, site: Site, faults: Faults) -> None:
         self._document = document
         self._site = site

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from antiphon.evaluators.orders import Orders, ProtectedOrder, RuleOrder
+from antiphon.evaluators.config import EvaluatorConfig, ProtectedConfig, RuleConfig
 from antiphon.safety.verdict import Stage, Verdict
 
 # Characters that the classifier is given at a time: 0.2 s of work, for which others wait. It reads the doubtful windows
@@ -45,7 +45,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Backend:
     evaluator: Evaluator
     piece: int | None = None  # characters at a time; None: a text is looked at whole, because that is cheap
     overlap: int = OVERLAP
@@ -59,10 +59,10 @@ class Part:
         return [text[start : start + self.piece] for start in range(0, len(text) - self.overlap, step)]
 
 
-Loader = Callable[[], Part]
+Loader = Callable[[], Backend]
 
 
-def loaders(orders: Orders) -> dict[str, Loader]:
+def loaders(orders: EvaluatorConfig) -> dict[str, Loader]:
     """By name."""
     return {
         **dict.fromkeys(orders.embedded, load_classifier),
@@ -71,11 +71,11 @@ def loaders(orders: Orders) -> dict[str, Loader]:
     }
 
 
-def load_all(wanted: Mapping[str, Loader]) -> tuple[dict[str, Part], list[str]]:
+def load_all(wanted: Mapping[str, Loader]) -> tuple[dict[str, Backend], list[str]]:
     """-> (what is there, why the others are not)"""
-    parts: dict[str, Part] = {}
+    parts: dict[str, Backend] = {}
     faults: list[str] = []
-    loaded: dict[Loader, Part] = {}  # one part may be asked under several names
+    loaded: dict[Loader, Backend] = {}  # one part may be asked under several names
     for name, load in wanted.items():
         try:
             parts[name] = loaded[load] = loaded.get(load) or load()
@@ -87,31 +87,31 @@ def load_all(wanted: Mapping[str, Loader]) -> tuple[dict[str, Part], list[str]]:
 # The one seam: foreign libraries are imported in the functions below, where a missing one is a fault of one part.
 
 
-def load_classifier() -> Part:
+def load_classifier() -> Backend:
     from antiphon.evaluators.embedded.classifier import Classifier  # noqa: PLC0415
 
     classifier = Classifier.load()
-    return Part(classifier, PIECE, early=classifier.early)
+    return Backend(classifier, PIECE, early=classifier.early)
 
 
-def load_protected(order: ProtectedOrder) -> Part:
+def load_protected(order: ProtectedConfig) -> Backend:
     from antiphon.evaluators.protected.index import PACKAGED, ProtectedIndex  # noqa: PLC0415
     from antiphon.evaluators.protected.match import ProtectedMaterial  # noqa: PLC0415
 
     indexes = [Path(index) for index in order.indexes] or [PACKAGED]
     material = ProtectedMaterial([ProtectedIndex.load(index) for index in indexes])
-    return Part(material, CODE_PIECE, CODE_OVERLAP, early=_never)
+    return Backend(material, CODE_PIECE, CODE_OVERLAP, early=_never)
 
 
-def load_rules(order: RuleOrder) -> Part:
+def load_rules(order: RuleConfig) -> Backend:
     from antiphon.evaluators.rules.check import make  # noqa: PLC0415
 
     rules = make(order.name, order.words, order.patterns, order.file, order.lists)
     overlap = max(OVERLAP, _bounded(rules.longest()))
-    return Part(rules, RULE_PIECE, overlap, early=rules.early if rules.looks_early else None)
+    return Backend(rules, RULE_PIECE, overlap, early=rules.early if rules.looks_early else None)
 
 
-def reach(order: RuleOrder) -> int:
+def reach(order: RuleConfig) -> int:
     """The longest match of a list, in characters. The workers ask this: a stream must not cut a match in two."""
     try:
         from antiphon.evaluators.rules.check import make  # noqa: PLC0415

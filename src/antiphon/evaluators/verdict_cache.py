@@ -15,7 +15,7 @@ def digest(stage: Stage, text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=stage.value.encode()).digest()
 
 
-class Memory:
+class VerdictCache:
     """The `most` verdicts that were needed last."""
 
     def __init__(self, most: int) -> None:

@@ -21,9 +21,9 @@ LONGEST_PLACE = 60  # bytes: with our own names it stays below the 108 of a sock
 
 
 @contextmanager
-def open_room(place: str | None = None) -> Iterator[str]:
+def open_runtime_dir(place: str | None = None) -> Iterator[str]:
     """In `place`, or where temporary files usually are."""
-    place = place or room_for_sockets()
+    place = place or runtime_dir_for_sockets()
     sweep(place)
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place, ignore_cleanup_errors=True) as room:
         lock = _lock(room)
@@ -33,7 +33,7 @@ def open_room(place: str | None = None) -> Iterator[str]:
             os.close(lock)
 
 
-def room_for_sockets() -> str:
+def runtime_dir_for_sockets() -> str:
     """The usual place for temporary files, unless its name is too long for a socket's."""
     usual = tempfile.gettempdir()
     return "/tmp" if len(os.fsencode(usual)) > LONGEST_PLACE else usual  # noqa: S108

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from antiphon.http.origin import parse_url
 from antiphon.settings.faults import Wrong, printable, quoted
-from antiphon.settings.kinds import Kind, Site, need_text
 from antiphon.settings.model import Address
 from antiphon.settings.secret import reason, resolve
+from antiphon.settings.value_types import Kind, Site, need_text
 
 HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 ADDRESS_6 = re.compile(r"[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.chat.together import Frame
+from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.panel import Bounds, Inside, Outside, Panel
-from antiphon.evaluators.parts import Part
+from antiphon.evaluators.composite import Composite, Coverage, LocalMember, RemoteMember
 from antiphon.flow.ports import Judge, Scope
 from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict
 from tests.support.evaluators import HARMLESS, VIOLENT, Plain, evaluating
@@ -41,16 +41,16 @@ class Told:
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[EvaluatorClient]:
-    async with evaluating(tmp_path / "e.sock", {"plain": Part(Plain())}):
+    async with evaluating(tmp_path / "e.sock", {"plain": Backend(Plain())}):
         client = EvaluatorClient([str(tmp_path / "e.sock")], 10.0, lambda line: None)
         yield client
         await client.close()
 
 
 def of(
-    client: EvaluatorClient | None, *outside: Told, inside: Sequence[Inside] = (Inside("plain", Bounds()),)
-) -> Panel:
-    panel = Panel(client, inside if client else (), [Outside(each, Bounds()) for each in outside])
+    client: EvaluatorClient | None, *outside: Told, inside: Sequence[LocalMember] = (LocalMember("plain", Coverage()),)
+) -> Composite:
+    panel = Composite(client, inside if client else (), [RemoteMember(each, Coverage()) for each in outside])
     panel.start()
     return panel
 
@@ -93,13 +93,13 @@ async def test_nobody_to_ask_is_nothing() -> None:
 
 async def test_bounds_say_who_is_asked(client: EvaluatorClient) -> None:
     answers, route, key = Told(SHIELD), Told(SHIELD), Told(SHIELD)
-    panel = Panel(
+    panel = Composite(
         client,
-        [Inside("plain", Bounds(routes=frozenset({"r"})), reach=12)],
+        [LocalMember("plain", Coverage(routes=frozenset({"r"})), reach=12)],
         [
-            Outside(answers, Bounds(frozenset({Stage.ANSWER}))),
-            Outside(route, Bounds(routes=frozenset({"r"}))),
-            Outside(key, Bounds(keys=frozenset({"k"}))),
+            RemoteMember(answers, Coverage(frozenset({Stage.ANSWER}))),
+            RemoteMember(route, Coverage(routes=frozenset({"r"}))),
+            RemoteMember(key, Coverage(keys=frozenset({"k"}))),
         ],
     )
     panel.start()

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from antiphon.room import LOCK, PREFIX, open_room, sweep
+from antiphon.runtime_dir import LOCK, PREFIX, open_runtime_dir, sweep
 from tests.support.process import gone
 
 GATEWAY = """
 import os, signal, sys
-from antiphon.room import open_room
-with open_room(sys.argv[1]) as room:
+from antiphon.runtime_dir import open_runtime_dir
+with open_runtime_dir(sys.argv[1]) as room:
     child = os.fork()
     if child:
         print(room, child, flush=True)
@@ -38,7 +38,7 @@ def end(pid: int) -> None:
 
 
 def test_a_room_is_private_and_ends_with_its_use(tmp_path: Path) -> None:
-    with open_room(str(tmp_path)) as room:
+    with open_runtime_dir(str(tmp_path)) as room:
         assert Path(room).stat().st_mode & 0o077 == 0
         sweep(str(tmp_path))
         assert Path(room).exists()
@@ -49,7 +49,7 @@ def test_what_a_killed_gateway_left_is_removed_by_the_next_one(tmp_path: Path) -
     left, child = leave_behind(tmp_path)
     end(child)
     assert left.exists()
-    with open_room(str(tmp_path)):
+    with open_runtime_dir(str(tmp_path)):
         assert not left.exists()
 
 
