@@ -1,5 +1,5 @@
 """Processes: `antiphon serve` holds the listening sockets and keeps the workers, the engine's host, the evaluators
-and the keeper of credentials alive.
+and the services beside them (credentials that expire, accounts) alive.
 
 The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
 With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
@@ -34,9 +34,10 @@ from antiphon.log import append, error_line
 from antiphon.place import Place
 from antiphon.port_holder import find_holder
 from antiphon.runtime_dir import open_runtime_dir
-from antiphon.settings import Settings
+from antiphon.settings import AccountsSettings, Settings
 from antiphon.settings.model import Address
 from antiphon.terminal import Terminal
+from antiphon.wiring_accounts import AccountsPlan, NoPlace, plan_accounts, run_accounts_process
 from antiphon.wiring_evaluators import evaluator_orders
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD)
@@ -44,6 +45,7 @@ START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
 LEAST_PATIENCE = 30.0  # seconds of silence before the engine's host is taken for hanging
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
+SHIP_PATIENCE = 10.0  # seconds for the accounts process to bring the last entries to the store
 UNLINK_BEFORE = 0.5  # seconds before a lame-duck phase ends at which a unix socket is removed
 LOOK = 0.5  # seconds between looks at the children
 TICK = 0.05  # the same, while the banner waits for the engine
@@ -70,6 +72,14 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
         _say(f"WARNING: {warning}")
     settings = _fit_descriptors(settings)
     try:
+        accounts = plan_accounts(settings, os.environ)
+    except NoPlace as error:
+        if settings.accounts != AccountsSettings():
+            _say(f"antiphon: accounts cannot be kept: {error}")
+            return 1
+        _say(f"WARNING: accounts are off: {error}")
+        accounts = None
+    try:
         server = settings.server
         sockets = open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
     except OSError as error:
@@ -78,7 +88,7 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
-        return Supervisor(settings, sockets, room, host, least_patience).run()
+        return Supervisor(settings, sockets, room, host, least_patience, accounts=accounts).run()
 
 
 def _fit_descriptors(settings: Settings) -> Settings:
@@ -112,7 +122,8 @@ class Supervisor:
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
     judged: config.EvaluatorConfig | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
-    keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
+    services: list[Place] = field(default_factory=list)  # processes that work for all the others, and end last
+    accounts: AccountsPlan | None = None  # None: they are off
     draining: bool = False
     _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
@@ -164,12 +175,15 @@ class Supervisor:
                 become = partial(self._become_evaluator, self.judged, listener)
                 self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, config.END))
         if any(upstream.expires for upstream in self.settings.upstreams):
-            self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
+            self.services.append(Place("credential keeper", self._become_keeper, HOST_PATIENCE))
+        if self.accounts is not None:
+            become = partial(self._become_accounts, self.accounts)
+            self.services.append(Place("accounts process", become, SHIP_PATIENCE))
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
 
     def _places(self) -> list[Place]:
         """The host first: its engine takes longest to be ready."""
-        return [*self.hosts, *self.evaluators, *self.keepers, *self.workers]
+        return [*self.hosts, *self.evaluators, *self.services, *self.workers]
 
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
@@ -268,7 +282,7 @@ class Supervisor:
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
         self._unlink(time.monotonic())
-        for group in (self.workers, [*self.hosts, *self.evaluators, *self.keepers]):
+        for group in (self.workers, [*self.hosts, *self.evaluators, *self.services]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
@@ -312,7 +326,17 @@ class Supervisor:
     def _become_worker(self, sockets: list[socket.socket], told: int) -> None:
         self._become(sockets, kept=worker.REOPEN)
         life = self._life[0]
-        worker.run(self.settings, sockets, self.room, self.engine, self.judged, born=self._born, told=told, life=life)
+        worker.run(
+            self.settings,
+            sockets,
+            self.room,
+            self.engine,
+            self.judged,
+            self.accounts,
+            born=self._born,
+            told=told,
+            life=life,
+        )
 
     def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
         self._become([listener])
@@ -324,6 +348,10 @@ class Supervisor:
 
         self._become([])
         run_keeper(self.settings, self.room, told=told, life=self._life[0])
+
+    def _become_accounts(self, plan: AccountsPlan, told: int) -> None:
+        self._become([])
+        run_accounts_process(self.settings, plan, told=told, life=self._life[0])
 
     def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""

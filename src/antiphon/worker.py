@@ -17,6 +17,7 @@ from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.heartbeat import beat
 from antiphon.settings import Settings
+from antiphon.wiring_accounts import AccountsPlan
 
 AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
 REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
@@ -30,13 +31,14 @@ def run(
     room: str,
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
+    accounts: AccountsPlan | None = None,
     *,
     born: int,
     told: int,
     life: int,
 ) -> None:
     """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, told, life))
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, accounts, born, told, life))
 
 
 async def _serve(
@@ -45,6 +47,7 @@ async def _serve(
     room: str,
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
+    accounts: AccountsPlan | None,
     born: int,
     told: int,
     life: int,
@@ -63,7 +66,15 @@ async def _serve(
         loop.remove_reader(life)
         stop_at_once()
 
-    worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
+    worker = await wiring.build(
+        settings,
+        born=born,
+        room=room,
+        ready=why_not,
+        engine=engine,
+        evaluators=evaluators,
+        accounts=accounts,
+    )
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_signal_handler(AT_ONCE, stop_at_once)
