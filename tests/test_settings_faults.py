@@ -191,10 +191,12 @@ DOCUMENT_FAULTS = [
         '8: [[route]] "m": there is no [[upstream]] named "b"',
     ]),
     (UPSTREAM + '[[route]]\nmodel = "gpt"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
-        "6: [[route]] \"gpt\": 'model' holds '*', which stands for what the route's own '*' does; the route must have one"
+        "6: [[route]] \"gpt\": 'model' holds '*', which stands for what the route's own '*' does; "
+        "the route must have one"
     ]),
     (UPSTREAM + '[[route]]\nmodel = "a*b*"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
-        "6: [[route]] \"a*b*\": 'model' holds '*', which stands for what the route's own '*' does; the route must have one"
+        "6: [[route]] \"a*b*\": 'model' holds '*', which stands for what the route's own '*' does; "
+        "the route must have one"
     ]),
     (UPSTREAM + '[[route]]\nmodel = "gpt-*"\ntargets = [{ upstream = "a", model = "*-*" }]\n', [
         "6: [[route]] \"gpt-*\": 'targets[0].model' must not hold more than one '*'"
