@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Any, Final
 
-from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, Blocks, cache_point
+from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, BedrockBlocks, cache_point
 from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document, parts_of
@@ -25,7 +25,7 @@ FILLER: Final = "."  # said for a user who said nothing, where the upstream insi
 Kept = tuple[int, int, Document]
 
 
-class Conversation:
+class BedrockConversation:
     """Reads the messages of one request, one after the other."""
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Conversation:
         self.messages: list[Document] = []
         self.called: dict[str, None] = {}  # names of the functions that were called, in order
         self.unsigned = False  # the last turn with calls has no thinking before them
-        self._blocks = Blocks(facts)
+        self._blocks = BedrockBlocks(facts)
         self._changes = changes
         self._facts = facts
         self._memory = memory

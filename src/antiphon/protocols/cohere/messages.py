@@ -11,7 +11,7 @@ from antiphon.protocols.parts import Document, read_arguments, text_of, write_js
 ROLES: Final = {"system": "system", "developer": "system", "user": "user"}
 
 
-class Conversation:
+class CohereConversation:
     __slots__ = ("_changes", "_facts", "_last_function", "messages")
 
     def __init__(self, facts: ModelFacts, changes: Changes) -> None:
