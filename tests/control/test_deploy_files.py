@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import gather
+from antiphon.control.state import SupervisorState, write_state
 from antiphon.metrics.families import FAMILIES
 from antiphon.settings import load
 from antiphon.upstreams.catalog import CATALOG
@@ -22,6 +24,7 @@ SUFFIX = re.compile(r"_(total|bucket|count|sum)$")
 
 
 def known(tmp_path: Path) -> set[str]:
+    write_state(str(tmp_path), SupervisorState(os.getpid(), 1.0))
     options = ControlOptions(load(None, {}, CATALOG), str(tmp_path), None, True)
     return {family.name for family in FAMILIES} | {sample.name for sample in gather(options)}
 
