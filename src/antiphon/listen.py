@@ -53,6 +53,14 @@ def why_not(address: Address, error: OSError) -> str:
     return f"{why}{by}. End what listens there, or choose another address: antiphon serve --listen HOST:PORT"
 
 
+def address_of(sock: socket.socket) -> Address:
+    """Where a socket listens that somebody else has bound."""
+    name = sock.getsockname()
+    if sock.family == socket.AF_UNIX:
+        return Address(unix=os.fsdecode(name))
+    return Address(name[0], name[1])
+
+
 def remove_socket(address: Address) -> None:
     if address.unix is not None:
         try:
