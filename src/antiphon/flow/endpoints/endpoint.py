@@ -84,7 +84,8 @@ def open_stream(
     def first() -> None:
         turn.first = gateway.clock()
 
-    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n))
+    lag = None if gateway.meter is None else gateway.meter.chunk_lag
+    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n), lag)
 
 
 def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> Document:
