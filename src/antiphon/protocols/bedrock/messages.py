@@ -11,9 +11,9 @@ import re
 from typing import Any, Final
 
 from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, Blocks, cache_point
-from antiphon.protocols.changes import Changes, refuse
+from antiphon.protocols.changes import Changes, call_arguments
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document, parts_of, read_arguments
+from antiphon.protocols.parts import Document, parts_of
 from antiphon.protocols.protocol import Memory
 
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
@@ -207,9 +207,7 @@ class Conversation:
         return self._use(call.get("id"), call.get("function") or {}, f"{param}.function")
 
     def _use(self, identity: Any, function: Document, param: str) -> Document:
-        arguments = read_arguments(function.get("arguments"))
-        if arguments is None:
-            raise refuse(f"{param}.arguments", "This upstream takes the arguments of a call as a JSON object only.")
+        arguments = call_arguments(function.get("arguments"), f"{param}.arguments", self._changes)
         name = function.get("name")
         self.called.setdefault(str(name))
         return {"toolUse": {"toolUseId": self._call_id(identity), "name": name, "input": arguments}}
