@@ -29,6 +29,14 @@ def open_sockets(
     return [[_tcp(host, port, shared=True)] for _ in range(workers)]
 
 
+def address_of(sock: socket.socket) -> Address:
+    """Where a socket listens that somebody else has bound."""
+    name = sock.getsockname()
+    if sock.family == socket.AF_UNIX:
+        return Address(unix=os.fsdecode(name))
+    return Address(name[0], name[1])
+
+
 def remove_socket(address: Address) -> None:
     if address.unix is not None:
         try:

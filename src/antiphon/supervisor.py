@@ -22,20 +22,20 @@ from functools import partial
 from math import inf
 from typing import Protocol
 
-from antiphon import descriptors, wiring, worker
+from antiphon import descriptors, systemd, wiring, worker
 from antiphon.banner import banner
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
 from antiphon.evaluators import config
 from antiphon.heartbeat import DUMP, describe_state, dump_on_signal, read_dump, remove_dump
 from antiphon.lines import put
-from antiphon.listen import open_sockets, remove_socket
+from antiphon.listen import address_of, open_sockets, remove_socket
 from antiphon.log import append, error_line
 from antiphon.place import Place
 from antiphon.port_holder import find_holder
 from antiphon.runtime_dir import open_runtime_dir
 from antiphon.settings import Settings
-from antiphon.settings.model import Address
+from antiphon.settings.model import Address, ServerSettings
 from antiphon.terminal import Terminal
 from antiphon.wiring_evaluators import evaluator_orders
 
@@ -69,16 +69,28 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
     settings = _fit_descriptors(settings)
+    server = settings.server
     try:
-        server = settings.server
-        sockets = open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
+        handed = systemd.take_sockets(os.environ)
+    except OSError as error:
+        _say(f"antiphon: cannot take the sockets of the service manager: {error}")
+        return 1
+    if handed:
+        server = replace(server, listen=address_of(handed[0]))
+        settings = replace(settings, server=server)
+    try:
+        sockets = [handed] * server.workers if handed else _open_sockets(server)
     except OSError as error:
         _say(f"antiphon: cannot listen on {settings.server.listen}: {_why_not(settings.server.listen, error)}")
         return 1
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
-        return Supervisor(settings, sockets, room, host, least_patience).run()
+        return Supervisor(settings, sockets, room, host, least_patience, owns_sockets=not handed).run()
+
+
+def _open_sockets(server: ServerSettings) -> list[list[socket.socket]]:
+    return open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
 
 
 def _fit_descriptors(settings: Settings) -> Settings:
@@ -106,6 +118,7 @@ class Supervisor:
     room: str  # a private directory for the sockets that processes open among themselves
     host: Host
     least_patience: float = LEAST_PATIENCE
+    owns_sockets: bool = True  # False: systemd's
     terminal: Terminal = field(default_factory=Terminal)
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
@@ -188,6 +201,7 @@ class Supervisor:
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
         put(1, banner(self.settings, self.sockets[0][0], engine).encode().splitlines())
+        systemd.notify(os.environ, "READY=1")
 
     def _settled(self) -> bool:
         """The engine is ready, or will not be soon: its host has told so, or is dead."""
@@ -250,6 +264,7 @@ class Supervisor:
     def _drain(self, *, at_once: bool = True) -> None:
         """`at_once`: without a lame-duck phase; for whoever pressed Ctrl-C, and where nothing has started."""
         self.draining = True
+        systemd.notify(os.environ, "STOPPING=1")
         lame_duck = 0.0 if at_once else self.settings.server.lame_duck
         self._unlink_at = time.monotonic() + lame_duck - UNLINK_BEFORE
         if at_once:
@@ -263,7 +278,8 @@ class Supervisor:
         """Before the workers stop to listen: later, another gateway may have put its own socket there."""
         if self._unlink_at is not None and now >= self._unlink_at:
             self._unlink_at = None
-            remove_socket(self.settings.server.listen)
+            if self.owns_sockets:
+                remove_socket(self.settings.server.listen)
 
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
