@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.responses.answer import ResponsesRequest
-from antiphon.apis.responses.items import Conversation, read_input
-from antiphon.apis.responses.notes import Notes, as_list, as_object, as_text, at, type_of, unsupported
+from antiphon.apis.responses.items import InputConversation, read_input
+from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, type_of, unsupported
 from antiphon.apis.responses.output import ResponseFrame
-from antiphon.apis.responses.tools import Tools, read_choice
+from antiphon.apis.responses.tools import ToolList, read_choice
 from antiphon.chat.answer_defaults import Document
-from antiphon.chat.checks import Check, Fault, boolean, missing, unknown, word, wrong_value
+from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
 from antiphon.chat.fields import FIELDS, check_metadata
 from antiphon.chat.request import refusal, refuse_model
 from antiphon.errors import RequestError
@@ -72,10 +72,10 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     model = document.get("model")
     if type(model) is not str or not model:
         raise refuse_model(model)
-    reader = Reader(document, call, model)
+    reader = ResponsesReader(document, call, model)
     try:
         reader.read()
-    except Fault as fault:
+    except RequestFault as fault:
         raise refusal(fault) from None
     frame = ResponseFrame(
         call.new_id("resp_"),
@@ -90,10 +90,10 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     return ResponsesRequest(reader.out, reader.notes.names, reader.notes.dropped, frame)
 
 
-class Reader:
+class ResponsesReader:
     def __init__(self, document: Document, call: ApiCall, model: str) -> None:
-        self.notes = Notes(call.strict, dict(NAMES))
-        self.tools = Tools(self.notes)
+        self.notes = RequestNotes(call.strict, dict(NAMES))
+        self.tools = ToolList(self.notes)
         self.include: list[object] = []
         self.as_summary = False  # reasoning is told as a summary
         self.out: Document = {"model": model}
@@ -105,7 +105,7 @@ class Reader:
         self._refuse()
         if document.get("input") is None:
             raise missing("input")
-        conversation = Conversation(self.notes)
+        conversation = InputConversation(self.notes)
         if document.get("instructions") is not None:
             conversation.say("developer", as_text(document["instructions"], "instructions"), "instructions")
         read_input(document["input"], conversation)
@@ -182,7 +182,7 @@ class Reader:
             if reasoning.get(name) is not None:
                 try:
                     word(*SUMMARIES)(reasoning[name], self._call.strict)
-                except Fault as fault:
+                except RequestFault as fault:
                     raise at(f"reasoning.{name}", fault) from None
                 self.as_summary = True
         self.notes.drop_others(reasoning, ("effort", "summary", "generate_summary"), "reasoning")
@@ -239,7 +239,7 @@ class Reader:
         if value is not None:
             try:
                 check(value, self._call.strict)
-            except Fault as fault:
+            except RequestFault as fault:
                 raise at(name, fault) from None
 
     def echo(self) -> Document:
