@@ -84,8 +84,8 @@ class Stream:
         lag: ChunkLag | None = None,
         api: ApiStream | None = None,
     ) -> None:
-        """`keeper`: None where nobody judges the answer. `lag`: None where nobody asks how long chunks take. `api`: writes
-        the chunks in another API."""
+        """`keeper`: None where nobody judges the answer. `lag`: None where nobody asks how long chunks take. `api`:
+        writes the chunks in another API."""
         self.machine = machine
         self.writer = writer
         self.calls: list[Call] = []
