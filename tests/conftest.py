@@ -20,7 +20,14 @@ from tests.support.engine import Gateway, running
 # No example has a deadline: how fast a machine is, is no matter of right or wrong.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("elsewhere", deadline=None)
+# Gateways that tests start have no control plane, unless they say so: many run at a time, and each would want its port.
+os.environ.setdefault("ANTIPHON_SERVER__CONTROL", "off")
+
 settings.load_profile("ci" if os.environ.get("CI") else "elsewhere")
+
+# Gateways that tests start keep no accounts, unless a test is about them: nothing of this user's is touched, and there
+# is one process less to start each time.
+os.environ["ANTIPHON_ACCOUNTS__ENABLED"] = "false"
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

@@ -43,6 +43,10 @@ def _read_address(value: object, site: Site) -> Address:
     return Address(_host(host, port), int(port))
 
 
+def _read_control(value: object, site: Site) -> Address | None:
+    return None if value == "off" else _read_address(value, site)
+
+
 def _socket_path(name: str, site: Site) -> str:
     path = resolve(name, site.environ, site.folder)
     if not name or "\0" in name:
@@ -140,6 +144,17 @@ def _read_model_file(value: object, site: Site) -> str:
     return path
 
 
+def _read_folder(value: object, site: Site) -> str:
+    """One that is there, or can be made when it is needed."""
+    name = need_text(value)
+    if not name or "\0" in name:
+        raise Wrong("must be the path of a folder")
+    path = os.path.abspath(resolve(name, site.environ, site.folder))
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise Wrong(f"refers to {quoted(name)}, which is not a folder")
+    return path
+
+
 def _read_authorities(value: object, site: Site) -> str:
     path = _read_file(value, site)
     try:
@@ -167,10 +182,12 @@ def _read_log(value: object, site: Site) -> str:
 
 
 ADDRESS = Kind(_read_address)
+CONTROL = Kind(_read_control)
 URL = Kind(_read_url)
 ORIGIN = Kind(_read_origin)
 HEADER = Kind(_read_header)
 FILE = Kind(_read_file)
 MODEL_FILE = Kind(_read_model_file)
+FOLDER = Kind(_read_folder)
 AUTHORITIES = Kind(_read_authorities)
 LOG = Kind(_read_log)

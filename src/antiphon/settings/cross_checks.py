@@ -97,13 +97,17 @@ def _targets(document: Document, faults: Faults) -> None:
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
                 faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggestions.find(name)}')
+            sent, model = target.get("model"), route.get("model")
+            if isinstance(sent, str) and sent.count("*") == 1 and isinstance(model, str) and model.count("*") != 1:
+                words = "'model' holds '*', which stands for what the route's own '*' does; the route must have one"
+                faults.add(("route", position, "targets", place, "model"), words)
 
 
 def _locks(document: Document, faults: Faults) -> None:
     server = document.get("server")
     accounts = document.get("accounts")
-    if isinstance(accounts, dict) and "store" in accounts:
-        return  # it may hold issued keys
+    if not isinstance(accounts, dict) or accounts.get("enabled") is not False:
+        return  # the store may hold issued keys
     if isinstance(server, dict) and server.get("auth") is True and not document.get("key"):
         faults.add(("server", "auth"), "'auth' is true but there is no [[key]], so every request would be refused")
 
@@ -133,8 +137,8 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
             "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
         )
-    if server.auth and not settings.keys:
-        yield "auth is true and there is no [[key]]: issued keys are not taken yet, so every request is refused."
+    if server.control is not None and not server.control.loopback:
+        yield f"the control plane on {server.control} can be reached from other machines, without encryption."
     yield from _listener_warnings(server)
     used = {target.upstream for route in settings.routes for target in route.targets}
     for upstream in settings.upstreams:

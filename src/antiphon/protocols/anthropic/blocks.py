@@ -29,7 +29,7 @@ def text_block(text: str) -> Document:
     return {"type": "text", "text": text}
 
 
-class Blocks:
+class AnthropicBlocks:
     """Translates parts. `needs_oldest`: only the oldest version of the API takes what it has translated."""
 
     __slots__ = ("_changes", "_facts", "needs_oldest")

@@ -10,7 +10,7 @@ import re
 from typing import Any, Final
 
 from antiphon.errors import RequestError
-from antiphon.protocols.anthropic.blocks import Blocks
+from antiphon.protocols.anthropic.blocks import AnthropicBlocks
 from antiphon.protocols.changes import Changes, call_arguments
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import Memory
@@ -34,10 +34,10 @@ _READ: Final = frozenset(
 )
 
 
-class Conversation:
+class AnthropicConversation:
     __slots__ = ("_blocks", "_changes", "_facts", "_ids", "_memory", "_mid", "_results", "_taken", "messages", "system")
 
-    def __init__(self, facts: ModelFacts, memory: Memory | None, blocks: Blocks, changes: Changes) -> None:
+    def __init__(self, facts: ModelFacts, memory: Memory | None, blocks: AnthropicBlocks, changes: Changes) -> None:
         self.system: list[Document] = []
         self.messages: list[Document] = []
         self._facts = facts

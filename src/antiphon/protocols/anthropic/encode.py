@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.fields import FIELDS
-from antiphon.protocols.anthropic.blocks import EPHEMERAL, Blocks, text_block
-from antiphon.protocols.anthropic.conversation import Conversation
+from antiphon.protocols.anthropic.blocks import EPHEMERAL, AnthropicBlocks, text_block
+from antiphon.protocols.anthropic.conversation import AnthropicConversation
 from antiphon.protocols.anthropic.flavor import NEWEST, Flavor
 from antiphon.protocols.anthropic.schema import adapt
 from antiphon.protocols.anthropic.thinking import Thoughts, encode_thinking
@@ -68,8 +68,8 @@ def encode(
     asked = {key: value for key, value in document.items() if value is not None}
     if isinstance(asked.get("extra_body"), dict):
         asked = {**{key: value for key, value in asked["extra_body"].items() if key not in FIELDS}, **asked}
-    blocks = Blocks(facts, changes)
-    conversation = Conversation(facts, memory, blocks, changes)
+    blocks = AnthropicBlocks(facts, changes)
+    conversation = AnthropicConversation(facts, memory, blocks, changes)
     conversation.say(asked["messages"])
     stream = asked.get("stream") is True
     body: Document = {"model": model} if flavor.names_model else {}
@@ -103,7 +103,7 @@ def _system(blocks: list[Document]) -> str | list[Document]:
 
 
 def _write_format(
-    asked: Document, body: Document, facts: ModelFacts, conversation: Conversation, changes: Changes
+    asked: Document, body: Document, facts: ModelFacts, conversation: AnthropicConversation, changes: Changes
 ) -> None:
     """Structured output. Without a grammar the model is told in words what to write."""
     own = asked.get("output_config")
@@ -127,7 +127,12 @@ def _write_format(
 
 
 def _write_thinking(
-    asked: Document, body: Document, limit: int, facts: ModelFacts, conversation: Conversation, changes: Changes
+    asked: Document,
+    body: Document,
+    limit: int,
+    facts: ModelFacts,
+    conversation: AnthropicConversation,
+    changes: Changes,
 ) -> None:
     """Thinking, and what it excludes: a budget goes with no forced call, and no thinking with sampling."""
     thoughts = encode_thinking(asked, limit, facts, changes)

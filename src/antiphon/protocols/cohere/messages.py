@@ -11,7 +11,7 @@ from antiphon.protocols.parts import Document, read_arguments, text_of, write_js
 ROLES: Final = {"system": "system", "developer": "system", "user": "user"}
 
 
-class Conversation:
+class CohereConversation:
     __slots__ = ("_changes", "_facts", "_last_function", "messages")
 
     def __init__(self, facts: ModelFacts, changes: Changes) -> None:
@@ -97,9 +97,10 @@ class Conversation:
         return content
 
     def _call(self, call: Document, param: str) -> Document:
-        if isinstance(call.get("custom"), dict):
+        function = call.get("function")
+        if isinstance(call.get("custom"), dict) or not isinstance(function, dict):
             raise refuse(f"{param}.type", "This upstream knows no calls but those of functions.")
-        return _called(call.get("id"), call.get("function") or {}, f"{param}.function", self._changes)
+        return _called(call.get("id"), function, f"{param}.function", self._changes)
 
     def _result(self, message: Document, param: str) -> Document:
         identity = self._last_function if message["role"] == "function" else message.get("tool_call_id")

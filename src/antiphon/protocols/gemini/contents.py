@@ -24,7 +24,7 @@ _AFTER: Final = 100_000  # a place behind all results
 _SPEAKERS: Final = {"user": "user", "assistant": "model"}
 
 
-class Turn:
+class OpenCalls:
     """The calls of the last assistant's message, by id, and the answers to them that have come."""
 
     __slots__ = ("answers", "content", "last", "names", "places")
@@ -38,7 +38,7 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Conversation:
+class GeminiConversation:
     changes: Changes
     media: Media
     facts: ModelFacts
@@ -46,7 +46,7 @@ class Conversation:
     signs: bool  # Gemini 3 or later: calls without a signature are refused
     system: list[Document] = field(default_factory=list)
     contents: list[Document] = field(default_factory=list)
-    turn: Turn = field(default_factory=Turn)
+    turn: OpenCalls = field(default_factory=OpenCalls)
 
     def read(self, messages: list[Any]) -> None:
         for index, message in enumerate(messages):
@@ -106,7 +106,7 @@ class Conversation:
         if self.memory is not None or "thinking_blocks" in message:
             blocks = find_blocks(message, calls, self.memory, param, self.changes)
         parts = self._said(message, blocks, param)
-        self.turn = Turn()
+        self.turn = OpenCalls()
         signatures = call_signatures(blocks) if blocks else {}
         for place, call in enumerate(calls):
             parts.append(self._call(call, place, signatures, f"{param}.tool_calls[{place}]"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini.config import say_config, say_own
-from antiphon.protocols.gemini.contents import Conversation
+from antiphon.protocols.gemini.contents import GeminiConversation
 from antiphon.protocols.gemini.media import Media
 from antiphon.protocols.gemini.models import is_current
 from antiphon.protocols.gemini.thinking import thinking_config
@@ -20,7 +20,7 @@ def encode(
     changes = Changes(strict=strict)
     current = is_current(model)
     media = Media(changes, images=facts.takes_images, resolution=current)
-    conversation = Conversation(changes, media, facts, memory, signs=current)
+    conversation = GeminiConversation(changes, media, facts, memory, signs=current)
     conversation.read(document["messages"])
     tools, exact = say_tools(document, changes)
     choice = say_choice(document, tools, exact, facts, changes)
