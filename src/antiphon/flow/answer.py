@@ -81,15 +81,11 @@ class Turns:
         if is_large:
             self._start(turn, endpoint, unread=incoming)
             return
-        try:
-            if error is not None:
-                raise error
-            if not isinstance(endpoint, LocalEndpoint):
-                turn.check_model()
-        except AntiphonError as refused:
-            self._end(turn, _fail(turn, refused))
-            return
-        if endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
+        if error is None and incoming.account is not None and incoming.account.allows is not None:
+            error = None if isinstance(endpoint, LocalEndpoint) else _model_fault(turn)
+        if error is not None:
+            self._end(turn, _fail(turn, error))
+        elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
 
     def relay(self, incoming: Incoming, asked: Relayed) -> None:
@@ -324,6 +320,14 @@ def _finish(turn: AnyTurn, stream: Stream) -> None:
             chunks.append(usage)
     turn.client.write(b"".join([*map(stream.frame, chunks), DONE if stream.api is None else stream.api.end()]))
     turn.client.finish()
+
+
+def _model_fault(turn: AnyTurn) -> AntiphonError | None:
+    try:
+        turn.check_model()
+    except AntiphonError as error:
+        return error
+    return None
 
 
 def _fail(turn: AnyTurn, error: AntiphonError) -> int:

@@ -101,7 +101,7 @@ class App:
         request_id = "req_" + self._gateway.entropy(16).hex()
         try:
             admission = request.admission or self._admit(request)
-            if not self._wrong_keys.is_calm:
+            if self._wrong_keys.waiting:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
@@ -157,7 +157,10 @@ class App:
         key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
-        return Admission(place, dialect, key)
+        admission = Admission(place, dialect, key)
+        if request.known_head is not None and self._keys.is_static(key):
+            request.known_head.admission = admission
+        return admission
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
