@@ -1,0 +1,32 @@
+"""Paths that clients ask for by mistake, and what they meant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+MOST: Final = 200  # characters of a path that are looked at
+_TWICE: Final = re.compile(r"/(v1|v1beta|api)(/\1)+(?=/|$)")
+_SLASHES: Final = re.compile(r"/{2,}")
+# Bases that SDKs put before the path of an endpoint.
+_BASES: Final = ("/v1", "/api", "/v1beta", "/openai/v1")
+
+Knows = Callable[[str], bool]
+
+
+def find_meant(path: str, knows: Knows) -> str | None:
+    """The path that was meant. None: nobody can tell. `knows`: is there such a path?"""
+    if len(path) > MOST:
+        return None
+    candidates = [path]
+    tidy = _SLASHES.sub("/", path).rstrip("/")
+    candidates += [tidy, tidy.lower(), _TWICE.sub(r"/\1", tidy)]
+    candidates += [base + tidy for base in _BASES]
+    for base in _BASES:  # behind a prefix that is not ours: /proxy/v1/chat/completions
+        place = tidy.rfind(base + "/")
+        if place > 0:
+            candidates.append(tidy[place:])
+    candidates += [tidy.removesuffix(suffix) for suffix in ("/chat/completions", "/messages", "/responses")]
+    candidates.append(tidy.replace("/chat/completion", "/chat/completions") if tidy.endswith("/completion") else tidy)
+    return next((found for found in candidates if found != path and knows(found)), None)
