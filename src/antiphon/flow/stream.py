@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from antiphon.apis.api import ApiStream
 from antiphon.chat.event import decode, is_done
 from antiphon.chat.splice import Splice
 from antiphon.errors import UpstreamError
@@ -60,6 +61,7 @@ class Stream:
         "_timer",
         "_waiting",
         "_write",
+        "api",
         "calls",
         "finished",
         "machine",
@@ -76,8 +78,9 @@ class Stream:
         ready: Ready,
         on_first: Callable[[], None],
         keeper: GateKeeper | None = None,
+        api: ApiStream | None = None,
     ) -> None:
-        """`keeper`: None where nobody judges the answer."""
+        """`keeper`: None where nobody judges the answer. `api`: writes the chunks in another API."""
         self.machine = machine
         self.writer = writer
         self.calls: list[Call] = []
@@ -89,7 +92,8 @@ class Stream:
         self._write: Callable[[bytes], None] = client.write
         self._is_direct = False
         self._has_begun = False
-        self._repeats = writer.repeats
+        self.api = api
+        self._repeats = writer.repeats and api is None
         self._splice = Splice(machine.texts, any_shape=machine.repeats)
         self._keeper = keeper
         self._gate = keeper.gate if keeper is not None else None
@@ -302,11 +306,14 @@ class Stream:
         opening, self._opening = self._opening, None
         if opening is not None:
             self._show_prompt(opening)
-            out.extend(frame(encode(chunk)) for chunk in self.writer.opening(opening))
+            out.extend(map(self.frame, self.writer.opening(opening)))
             self._show_prompt(passing)
         written = self.writer.chunk(passing)
         if not self.writer.has_emptied(written):
-            out.append(frame(encode(written)))
+            out.append(self.frame(written))
+
+    def frame(self, written: Document) -> bytes:
+        return frame(encode(written)) if self.api is None else self.api.take(written)
 
     def _show_prompt(self, chunk: Document) -> None:
         keeper = self._keeper
