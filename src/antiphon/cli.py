@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `import`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -19,6 +19,7 @@ from antiphon.accounts.places import default_url
 from antiphon.banner import describe_safety
 from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
+from antiphon.importers.litellm.command import add_import, run_import
 from antiphon.models.listing import choose, write_details, write_json, write_table
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.settings.models import model_table
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_import(commands)
     return parser
 
 
@@ -90,6 +92,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         return run_judge(options)
     if options.command == "index":
         return run_index(options)
+    if options.command == "import":
+        return run_import(options, environ)
     if options.command == "model" and options.verb != "list":
         return path_of_model(environ) if options.verb == "path" else fetch(options, environ)
     try:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from antiphon.apis.api import ApiCall, ApiRequest, ApiStream
-from antiphon.chat.outline import Outline, Whole
+from antiphon.chat.outline import JsonPieces, Outline
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, UpstreamError
@@ -144,7 +144,7 @@ class Upstream(Protocol):
 
     def open(
         self,
-        body: bytes | Whole,
+        body: bytes | JsonPieces,
         headers: Mapping[bytes, bytes],
         *,
         stream: bool,

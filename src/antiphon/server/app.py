@@ -6,15 +6,15 @@ A request is admitted by its head: where the body is still to come, nothing of i
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
 from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
+from antiphon.apis.listings import LISTINGS, OLLAMA_VERSION
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
@@ -25,12 +25,14 @@ from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request
 from antiphon.routing.route import unknown_model
+from antiphon.server.bodies import addressed, asked_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing
+from antiphon.server.keys import Key, KeyRing, with_query_key
 from antiphon.server.models import Models
-from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.near_misses import find_meant
+from antiphon.server.paths import EXACT, HEALTH, LISTS, Endpoint, Place, dialect_of, find, listed_by
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -53,15 +55,6 @@ class AppOptions:
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
-
-
-class Asked(Struct):
-    """Of a body, the model."""
-
-    model: str = ""
-
-
-MODEL = Decoder(Asked)
 
 
 class Admission(Struct):
@@ -99,7 +92,9 @@ class App:
             admission = request.admission or self._admit(request)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            if (request.method == b"POST" and admission.place.endpoint is not Endpoint.SHOW) or (
+                admission.place.relay and request.method != b"OPTIONS"
+            ):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -128,10 +123,15 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if place is None:
             raise _unknown_path(request)
+        if place.endpoint in LISTS:
+            place = listed_by(place, request.headers)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
-        key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
+        headers: Mapping[bytes, bytes] = request.headers
+        if request.query and place.api == "gemini":
+            headers = with_query_key(headers, request.query)
+        key = None if self._keys.is_empty else self._keys.admit(headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
         return Admission(place, dialect, key)
@@ -141,6 +141,8 @@ class App:
         name = key = None
         if request is not None:
             place = find(request.path)
+            if place is not None and place.endpoint in LISTS:
+                place = listed_by(place, request.headers)
             name = place.dialect if place is not None and place.api else dialect_of(request.path)
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
@@ -189,6 +191,8 @@ class App:
             request.body,
             exchange.received,
         )
+        if place.model and not place.api:
+            incoming.body = addressed(request.body, place.model)
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
         if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
@@ -215,11 +219,10 @@ class App:
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
         """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""
-        try:
-            asked = MODEL.decode(body)
-        except (ValueError, RecursionError):  # for the endpoint to say
+        model = asked_model(body)
+        if not model:  # for the endpoint to say
             return False
-        route = self._gateway.routes.named(asked.model)
+        route = self._gateway.routes.named(model)
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
@@ -244,8 +247,13 @@ class App:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
+        elif endpoint is Endpoint.VERSION:
+            self._json(exchange, request_id, 200, {"version": OLLAMA_VERSION})
         else:
-            self._list(exchange, request_id, self._gateway.dialects[admission.dialect], admission.place)
+            place = admission.place
+            if endpoint is Endpoint.SHOW:
+                place = replace(place, endpoint=Endpoint.MODEL, model=asked_model(exchange.request.body))
+            self._list(exchange, request_id, self._gateway.dialects[admission.dialect], place)
 
     def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
         """Upstreams may have to be asked first."""
@@ -257,14 +265,17 @@ class App:
             asked.add_done_callback(lambda _: self._answer_list(exchange, request_id, dialect, place))
 
     def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
+        listing = LISTINGS.get(place.api)
         if place.endpoint is Endpoint.MODELS:
-            self._json(exchange, request_id, 200, dialect.write_models(self._models.list_all()))
+            models = self._models.list_all()
+            written = dialect.write_models(models) if listing is None else listing.all(models)
+            self._json(exchange, request_id, 200, written)
             return
         model = self._models.find(place.model, sized=dialect.tells_sizes)
         if model is None:
             self._refuse(exchange, request_id, dialect, unknown_model(place.model))
         else:
-            self._json(exchange, request_id, 200, dialect.write_model(model))
+            self._json(exchange, request_id, 200, dialect.write_model(model) if listing is None else listing.one(model))
 
     def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
         self._send(exchange, request_id, status, JSON, encode(document))
@@ -298,6 +309,8 @@ class App:
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        if request is not None and b"anthropic-version" in request.headers:
+            lines = b"request-id: %b\r\n%b" % (request_id.encode(), lines)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
@@ -310,9 +323,15 @@ def _streams_by_query(query: bytes) -> bool:
 
 def _unknown_path(request: Request) -> RequestError:
     text = f"Invalid URL ({request.method.decode('latin-1')} {request.path[:200].decode('latin-1')})"
+    meant = find_meant(request.path, lambda path: find(path) is not None)
+    if meant is not None:
+        text += f". Did you mean {meant.decode('latin-1')}?"
     return RequestError(text, status=404, code="unknown_url")
 
 
 def _wrong_method(request: Request) -> RequestError:
     text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
+    place = find(request.path)
+    if place is not None:
+        text += f" It takes {b' or '.join(place.methods).decode()}."
     return RequestError(text, status=405, code="method_not_supported")

@@ -12,13 +12,14 @@ _SLASHES: Final = re.compile(r"/{2,}")
 # Bases that SDKs put before the path of an endpoint.
 _BASES: Final = ("/v1", "/api", "/v1beta", "/openai/v1")
 
-Knows = Callable[[str], bool]
+Knows = Callable[[bytes], bool]
 
 
-def find_meant(path: str, knows: Knows) -> str | None:
+def find_meant(asked: bytes, knows: Knows) -> bytes | None:
     """The path that was meant. None: nobody can tell. `knows`: is there such a path?"""
-    if len(path) > MOST:
+    if len(asked) > MOST:
         return None
+    path = asked.decode("latin-1")
     candidates = [path]
     tidy = _SLASHES.sub("/", path).rstrip("/")
     candidates += [tidy, tidy.lower(), _TWICE.sub(r"/\1", tidy)]
@@ -29,4 +30,5 @@ def find_meant(path: str, knows: Knows) -> str | None:
             candidates.append(tidy[place:])
     candidates += [tidy.removesuffix(suffix) for suffix in ("/chat/completions", "/messages", "/responses")]
     candidates.append(tidy.replace("/chat/completion", "/chat/completions") if tidy.endswith("/completion") else tidy)
-    return next((found for found in candidates if found != path and knows(found)), None)
+    meant = [found.encode("latin-1") for found in candidates]
+    return next((found for found in meant if found != asked and knows(found)), None)

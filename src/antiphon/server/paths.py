@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
@@ -20,11 +20,15 @@ class Endpoint(Enum):
     MODERATIONS = "moderations"
     MODELS = "models"
     MODEL = "model"
+    COUNTING = "counting"
+    SHOW = "show"
+    VERSION = "version"
     RELAY = "relay"
     HEALTH = "health"
     READY = "ready"
 
 
+LISTS = frozenset({Endpoint.MODELS, Endpoint.MODEL})
 HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
@@ -75,6 +79,28 @@ RELAYS: Mapping[bytes, tuple[bytes, ...]] = MappingProxyType(
         b"/batches/{}/cancel": POST,
     }
 )
+OLLAMA = (
+    (b"/api/chat", Endpoint.CHAT, POST, "chat"),
+    (b"/api/generate", Endpoint.CHAT, POST, "generate"),
+    (b"/api/show", Endpoint.SHOW, POST, "show"),
+    (b"/api/tags", Endpoint.MODELS, GET, "tags"),
+    (b"/api/version", Endpoint.VERSION, GET, "version"),
+)
+# Gemini's and Vertex's paths: /v1beta/models/{model}:generateContent
+GEMINI = re.compile(
+    rb"/v1(?:beta1?|alpha)?/(?:projects/[^/]+/locations/[^/]+/publishers/[^/]+/)?models/(.+)"
+    rb":(generateContent|streamGenerateContent|countTokens)"
+)
+# Azure's older paths, with the deployment in them.
+AZURE = re.compile(rb"/openai/deployments/([^/]+)/(chat/completions|completions|embeddings)")
+AZURE_ENDPOINTS = {
+    b"chat/completions": Endpoint.CHAT,
+    b"completions": Endpoint.COMPLETIONS,
+    b"embeddings": Endpoint.EMBEDDINGS,
+}
+LISTED_BY = ((b"anthropic-version", "messages"), (b"x-goog-api-key", "gemini"))
+# Bases of other APIs, with the API whose errors are written below them.
+API_BASES = ((b"/v1beta", "gemini"), (b"/v1alpha", "gemini"), (b"/anthropic", "messages"))
 HOLDERS = (b"files", b"batches")  # of things that have ids
 ID = re.compile(rb"(?!\.{1,2}$)[A-Za-z0-9._~:=@+-]{1,512}")
 
@@ -90,11 +116,29 @@ def _exact() -> Mapping[bytes, Place]:
         )
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
         places[prefix + b"/responses"] = Place(Endpoint.CHAT, "responses", methods=POST, api="responses")
+        places.update(_of_messages(prefix))
         for path, methods in RELAYS.items():
             if b"{" not in path:
                 name = path[1:].decode()
                 places[prefix + path] = Place(Endpoint.RELAY, dialect, methods=methods, relay=name, path=path)
+    places.update(_of_messages(b"/anthropic/v1"))
+    for prefix in (b"/anthropic/v1", b"/v1beta"):
+        api = "gemini" if prefix == b"/v1beta" else "messages"
+        places[prefix + b"/models"] = Place(Endpoint.MODELS, api, api=api)
+    for path, endpoint, methods, action in OLLAMA:
+        places[path] = Place(endpoint, "ollama", methods=methods, api="ollama", action=action)
+    for prefix in (b"/api", b"/maritaca/api"):
+        places[prefix + b"/chat/inference"] = Place(Endpoint.CHAT, "maritalk", methods=POST, api="maritalk")
     return MappingProxyType(places)
+
+
+def _of_messages(prefix: bytes) -> Mapping[bytes, Place]:
+    return {
+        prefix + b"/messages": Place(Endpoint.CHAT, "messages", methods=POST, api="messages"),
+        prefix + b"/messages/count_tokens": Place(
+            Endpoint.COUNTING, "messages", methods=POST, api="messages", action="count_tokens"
+        ),
+    }
 
 
 EXACT = _exact()
@@ -102,19 +146,46 @@ VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEA
 
 
 def find(path: bytes) -> Place | None:
-    place = EXACT.get(path)
+    place = EXACT.get(path) or _find_vendors(path)
     if place is not None:
         return place
     for prefix in BY_LENGTH:
         start = prefix + b"/models/"
         if path.startswith(start) and len(path) > len(start):
-            model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
-            return Place(Endpoint.MODEL, PREFIXES[prefix], model)
+            return Place(Endpoint.MODEL, PREFIXES[prefix], _unquoted(path[len(start) :]))
         if path.startswith(prefix + b"/"):
             held = _find_held(path[len(prefix) :], PREFIXES[prefix])
             if held is not None:
                 return held
     return None
+
+
+def _find_vendors(path: bytes) -> Place | None:
+    """A path of Gemini's or Azure's that names a model."""
+    if (found := GEMINI.fullmatch(path)) is not None:
+        action = found[2].decode()
+        endpoint = Endpoint.COUNTING if action == "countTokens" else Endpoint.CHAT
+        return Place(endpoint, "gemini", _unquoted(found[1]), POST, api="gemini", action=action)
+    if (found := AZURE.fullmatch(path)) is not None:
+        return Place(AZURE_ENDPOINTS[found[2]], "openai", _unquoted(found[1]), POST)
+    for base, api in ((b"/v1beta", "gemini"), (b"/anthropic/v1", "messages")):
+        start = base + b"/models/"
+        if path.startswith(start) and len(path) > len(start):
+            return Place(Endpoint.MODEL, api, _unquoted(path[len(start) :]), api=api)
+    return None
+
+
+def _unquoted(text: bytes) -> str:
+    return unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def listed_by(place: Place, headers: Mapping[bytes, bytes]) -> Place:
+    """Several APIs list their models at /v1/models. A header tells who asks."""
+    if place.dialect is None:
+        for header, api in LISTED_BY:
+            if header in headers:
+                return replace(place, dialect=api, api=api)
+    return place
 
 
 def _find_held(path: bytes, dialect: str | None) -> Place | None:
@@ -130,6 +201,9 @@ def _find_held(path: bytes, dialect: str | None) -> Place | None:
 
 def dialect_of(path: bytes) -> str | None:
     """The dialect that errors on an unknown path are written in."""
+    for base, api in API_BASES:
+        if path == base or path.startswith(base + b"/"):
+            return api
     for prefix in BY_LENGTH:
         if path == prefix or path.startswith(prefix + b"/"):
             return PREFIXES[prefix]

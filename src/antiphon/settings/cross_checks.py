@@ -97,6 +97,10 @@ def _targets(document: Document, faults: Faults) -> None:
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
                 faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggestions.find(name)}')
+            sent, model = target.get("model"), route.get("model")
+            if isinstance(sent, str) and sent.count("*") == 1 and isinstance(model, str) and model.count("*") != 1:
+                words = "'model' holds '*', which stands for what the route's own '*' does; the route must have one"
+                faults.add(("route", position, "targets", place, "model"), words)
 
 
 def _locks(document: Document, faults: Faults) -> None:

@@ -17,7 +17,7 @@ _PART: Final = "gemini_part"
 _ROLES: Final = ("user", "model", "function", "tool")
 
 
-class Contents:
+class GeminiContents:
     """Reads contents. `names`: where each message stands in the request."""
 
     def __init__(self, restore: Callable[[Any], Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from antiphon.apis.gemini.contents import Contents
+from antiphon.apis.gemini.contents import GeminiContents
 from antiphon.apis.gemini.schema import json_schema
 from antiphon.apis.gemini.tools import read_choice, read_tools
 from antiphon.apis.gemini.words import named
@@ -30,7 +30,7 @@ _PLAIN: Final = "text/plain"
 _LEAST: Final = 1024  # tokens: fewer are no budget of Anthropic's
 
 
-def read_request(document: Document, model: str, contents: Contents) -> Document:
+def read_request(document: Document, model: str, contents: GeminiContents) -> Document:
     """`contents`: takes the messages. Raises RequestError."""
     asked = named(document, "")
     out: Document = {"model": model}

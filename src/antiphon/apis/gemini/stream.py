@@ -16,7 +16,7 @@ encode = msgspec.json.Encoder().encode
 ARRAY: Final = b"application/json; charset=UTF-8"
 
 
-class _Candidate:
+class _OpenCandidate:
     """What one candidate still has to say: calls come in pieces, and leave whole."""
 
     __slots__ = ("calls", "end")
@@ -34,7 +34,7 @@ class _Candidate:
         call["function"]["arguments"] += body.get("arguments") or ""
 
 
-class ResponseStream:
+class GeminiStream:
     """Writes one streamed answer."""
 
     def __init__(self, *, is_array: bool) -> None:
@@ -43,7 +43,7 @@ class ResponseStream:
         self._is_array = is_array
         self._begun = False
         self._head: Document = {}
-        self._candidates: dict[int, _Candidate] = {}
+        self._candidates: dict[int, _OpenCandidate] = {}
         self._usage: Document = {}
         self._beside: Document = {}
 
@@ -60,7 +60,7 @@ class ResponseStream:
         return self._frame({"candidates": said, **self._head}) if said else b""
 
     def _take_choice(self, choice: Document) -> Document | None:
-        candidate = self._candidates.setdefault(choice["index"], _Candidate())
+        candidate = self._candidates.setdefault(choice["index"], _OpenCandidate())
         delta = choice["delta"]
         if choice.get("finish_reason") is not None:
             candidate.end = choice

@@ -91,7 +91,9 @@ class MaritalkStream:
 
 class MaritalkApi:
     name = NAME
-    dialect: Dialect = replace(DIALECTS["maritaca"], name=NAME)
+    dialect: Dialect = replace(DIALECTS["maritaca"], name=NAME, takes_plain=False)
+
+    judges_strict = True
 
     def read(self, document: Document, call: ApiCall) -> MaritalkRequest:
         asked = {key: value for key, value in document.items() if value is not None}

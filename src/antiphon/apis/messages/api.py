@@ -9,7 +9,7 @@ from typing import Any, Final
 from antiphon.apis.api import ApiCall
 from antiphon.apis.changes import ApiChange, ApiChanges
 from antiphon.apis.messages.answer import write_message
-from antiphon.apis.messages.conversation import Conversation
+from antiphon.apis.messages.conversation import MessagesConversation
 from antiphon.apis.messages.errors import write_error
 from antiphon.apis.messages.request import KNOWN, NAMES, read_request
 from antiphon.apis.messages.stream import MessageStream
@@ -44,17 +44,22 @@ class MessagesRequest:
     def stream(self) -> MessageStream:
         return MessageStream(self._stops)
 
+    def count(self, tokens: int, tokenizer: str, *, is_exact: bool) -> Document:
+        return {"input_tokens": tokens, "antiphon": {"tokenizer": tokenizer, "estimated": not is_exact}}
+
 
 class MessagesApi:
     name = NAME
-    dialect: Dialect = replace(DIALECTS["openai"], name=NAME, error_body=write_error)
+    dialect: Dialect = replace(DIALECTS["openai"], name=NAME, error_body=write_error, takes_plain=False)
+
+    judges_strict = True
 
     def read(self, document: Document, call: ApiCall) -> MessagesRequest:
         if call.strict:
             for param in document:
                 if param not in KNOWN:
                     raise fault(param, "Extra inputs are not permitted", "unknown_parameter")
-        conversation = Conversation(call.restore)
+        conversation = MessagesConversation(call.restore)
         chat = read_request(document, conversation, counting=call.action == COUNT)
         betas = call.headers.get(b"anthropic-beta", b"").decode("latin-1")
         if named := [beta.strip() for beta in betas.split(",") if beta.strip()]:

@@ -14,7 +14,7 @@ Document = dict[str, Any]
 _OF_CALL: Final = ("caller", "toolset_name")  # what Anthropic wants back with a call
 
 
-class Conversation:
+class MessagesConversation:
     """Reads messages. `names`: where each of them stands in the request."""
 
     def __init__(self, restore: Callable[[Any], Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from antiphon.apis.messages.conversation import Conversation
+from antiphon.apis.messages.conversation import MessagesConversation
 from antiphon.apis.messages.tools import read_choice, read_tools
 from antiphon.apis.reading import (
     fault,
@@ -29,7 +29,7 @@ _TIERS: Final = {"standard_only": "default"}
 _THINKING: Final = ("enabled", "disabled", "adaptive", "between_tools")
 
 
-def read_request(document: Document, conversation: Conversation, *, counting: bool = False) -> Document:
+def read_request(document: Document, conversation: MessagesConversation, *, counting: bool = False) -> Document:
     """`conversation`: takes the messages. `counting`: for count_tokens, which needs no limit. Raises RequestError."""
     asked = {key: value for key, value in document.items() if value is not None}
     out: Document = {"model": read_text(asked, "model", "")}

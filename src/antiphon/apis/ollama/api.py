@@ -51,7 +51,9 @@ class OllamaRequest:
 
 class OllamaApi:
     name = NAME
-    dialect: Dialect = replace(DIALECTS["openai"], name=NAME, error_body=write_error)
+    dialect: Dialect = replace(DIALECTS["openai"], name=NAME, error_body=write_error, takes_plain=False)
+
+    judges_strict = True
 
     def read(self, document: Document, call: ApiCall) -> OllamaRequest:
         reader = OllamaReader(call.restore)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from antiphon.apis.api import CountedRequest
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.request import ChatRequest
-from antiphon.errors import AntiphonError
 from antiphon.flow.api_turn import parse_api
 from antiphon.flow.endpoints.endpoint import LocalEndpoint
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming
-from antiphon.flow.turn import OUR_FAULT, Turn
+from antiphon.flow.turn import Turn
 
 RULE_OF_THUMB = "rule-of-thumb"  # the tokenizer that is none
 
@@ -26,11 +28,8 @@ class CountingEndpoint(LocalEndpoint[ChatRequest]):
         turn.route = gateway.routes.find(request.model)
         target = turn.route.targets[0]
         counted = await gateway.counter.count(target.model or request.model, request.light, [], request.outline)
-        if turn.api_request is None:
-            raise AntiphonError(OUR_FAULT)
-        return turn.api_request.count(
-            counted.prompt, counted.tokenizer, is_exact=counted.tokenizer != RULE_OF_THUMB
-        )
+        asked = cast(CountedRequest, turn.api_request)
+        return asked.count(counted.prompt, counted.tokenizer, is_exact=counted.tokenizer != RULE_OF_THUMB)
 
 
 COUNTING = CountingEndpoint()
