@@ -175,7 +175,7 @@ _READERS: Final[Mapping[str, Reader]] = {
 
 
 def read_input(value: object, conversation: Conversation, prefix: str = "input") -> None:
-    """Raises RequestError or Fault."""
+    """Raises RequestError or RequestFault."""
     if type(value) is str:
         conversation.say("user", value, prefix)
         return

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from antiphon.chat.answer_defaults import Document
-from antiphon.chat.checks import Fault, missing, read_type, unknown, wrong_type
+from antiphon.chat.checks import RequestFault, missing, read_type, unknown, wrong_type
 from antiphon.errors import RequestError
 
 NOT_IN_CHAT = "the upstream is asked by Chat Completions, which has no place for it"
@@ -44,7 +44,7 @@ def unsupported_value(param: str, value: str, reason: str) -> RequestError:
     return RequestError(text, param=param, code="unsupported_value")
 
 
-def at(path: str, fault: Fault) -> Fault:
+def at(path: str, fault: RequestFault) -> RequestFault:
     """The fault, with its place."""
     fault.under(path)
     return fault
@@ -78,5 +78,5 @@ def text_of(value: Document, name: str, path: str) -> str:
 def type_of(value: Document, path: str) -> str:
     try:
         return read_type(value)
-    except Fault as fault:
+    except RequestFault as fault:
         raise at(path, fault) from None

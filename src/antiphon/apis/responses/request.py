@@ -11,7 +11,7 @@ from antiphon.apis.responses.notes import Notes, as_list, as_object, as_text, at
 from antiphon.apis.responses.output import ResponseFrame
 from antiphon.apis.responses.tools import Tools, read_choice
 from antiphon.chat.answer_defaults import Document
-from antiphon.chat.checks import Check, Fault, boolean, missing, unknown, word, wrong_value
+from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
 from antiphon.chat.fields import FIELDS, check_metadata
 from antiphon.chat.request import refusal, refuse_model
 from antiphon.errors import RequestError
@@ -75,7 +75,7 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     reader = Reader(document, call, model)
     try:
         reader.read()
-    except Fault as fault:
+    except RequestFault as fault:
         raise refusal(fault) from None
     frame = ResponseFrame(
         call.new_id("resp_"),
@@ -182,7 +182,7 @@ class Reader:
             if reasoning.get(name) is not None:
                 try:
                     word(*SUMMARIES)(reasoning[name], self._call.strict)
-                except Fault as fault:
+                except RequestFault as fault:
                     raise at(f"reasoning.{name}", fault) from None
                 self.as_summary = True
         self.notes.drop_others(reasoning, ("effort", "summary", "generate_summary"), "reasoning")
@@ -239,7 +239,7 @@ class Reader:
         if value is not None:
             try:
                 check(value, self._call.strict)
-            except Fault as fault:
+            except RequestFault as fault:
                 raise at(name, fault) from None
 
     def echo(self) -> Document:
