@@ -434,6 +434,13 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     blocked: str | None = None  # the stage at which something was: "prompt" or "answer"
 
 
+class ChunkLag(NamedTuple):
+    """Takes the time that some chunks need from the upstream's bytes to the client's socket."""
+
+    clock: Callable[[], float]
+    note: Callable[[float], None]  # seconds
+
+
 class Ledger(Protocol):
     """Takes one entry per turn."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from antiphon.apis.responses.notes import Notes, as_object, at, text_of, type_of
+from antiphon.apis.responses.notes import RequestNotes, as_object, at, text_of, type_of
 from antiphon.apis.responses.parts import read_content
 from antiphon.apis.responses.reasoning import TEXT, unsealed
 from antiphon.apis.responses.tools import chat_name
@@ -31,10 +31,10 @@ NO_REFERENCES: Final = (
 Placed = tuple[str, object]  # an item, and where it stands
 
 
-class Conversation:
+class InputConversation:
     """The messages so far."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: RequestNotes) -> None:
         self.messages: list[Document] = []
         self._notes = notes
         self._said: Document | None = None  # an assistant message that may go on
@@ -163,18 +163,18 @@ class Conversation:
             self._add(message, where)
 
 
-Reader = Callable[[Conversation, Document, str], None]
-_READERS: Final[Mapping[str, Reader]] = {
-    "message": Conversation.take_message,
-    "reasoning": Conversation.take_reasoning,
-    "function_call": Conversation.take_call,
-    "custom_tool_call": Conversation.take_custom_call,
-    "function_call_output": Conversation.pass_output,
-    "custom_tool_call_output": Conversation.pass_output,
+ItemReader = Callable[[InputConversation, Document, str], None]
+_READERS: Final[Mapping[str, ItemReader]] = {
+    "message": InputConversation.take_message,
+    "reasoning": InputConversation.take_reasoning,
+    "function_call": InputConversation.take_call,
+    "custom_tool_call": InputConversation.take_custom_call,
+    "function_call_output": InputConversation.pass_output,
+    "custom_tool_call_output": InputConversation.pass_output,
 }
 
 
-def read_input(value: object, conversation: Conversation, prefix: str = "input") -> None:
+def read_input(value: object, conversation: InputConversation, prefix: str = "input") -> None:
     """Raises RequestError or RequestFault."""
     if type(value) is str:
         conversation.say("user", value, prefix)

@@ -13,7 +13,7 @@ from antiphon.errors import RequestError
 NOT_IN_CHAT = "the upstream is asked by Chat Completions, which has no place for it"
 
 
-class Notes(msgspec.Struct):
+class RequestNotes(msgspec.Struct):
     strict: bool
     names: dict[str, str] = msgspec.field(default_factory=dict)
     dropped: dict[str, str] = msgspec.field(default_factory=dict)

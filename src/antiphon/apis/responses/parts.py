@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.apis.responses.notes import Notes, as_list, as_object, as_text, at, text_of, type_of, unsupported
+from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, text_of, type_of, unsupported
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
 
@@ -15,7 +15,7 @@ _TEXTS: Final = frozenset({"input_text", "output_text", "text", "summary_text", 
 _ANSWERS: Final = frozenset({"annotations", "logprobs", "type", "text"})  # of an output that comes back
 
 
-def read_content(value: object, path: str, notes: Notes) -> str | list[Document]:
+def read_content(value: object, path: str, notes: RequestNotes) -> str | list[Document]:
     """A string, or parts. One plain text is a string: every upstream takes that."""
     if type(value) is str:
         return value
@@ -30,7 +30,7 @@ def read_content(value: object, path: str, notes: Notes) -> str | list[Document]
     return parts
 
 
-def read_part(value: object, path: str, notes: Notes) -> Document:
+def read_part(value: object, path: str, notes: RequestNotes) -> Document:
     part = as_object(value, path)
     kind = type_of(part, path)
     if kind in _TEXTS:
@@ -53,7 +53,7 @@ def _text(part: Document, path: str) -> Document:
     return {"type": "text", "text": text} | {key: part[key] for key in part if key not in _ANSWERS}
 
 
-def _image(part: Document, path: str, notes: Notes) -> Document:
+def _image(part: Document, path: str, notes: RequestNotes) -> Document:
     url, detail = part.get("image_url"), part.get("detail")
     if url is None:
         if part.get("file_id") is not None:
@@ -66,7 +66,7 @@ def _image(part: Document, path: str, notes: Notes) -> Document:
     return {"type": "image_url", "image_url": image} | others
 
 
-def _file(part: Document, path: str, notes: Notes) -> Document:
+def _file(part: Document, path: str, notes: RequestNotes) -> Document:
     if part.get("file_url") is not None:
         raise unsupported(f"{path}.file_url", NO_URLS)
     file = {key: part[key] for key in ("file_data", "file_id", "filename") if part.get(key) is not None}

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.responses.answer import ResponsesRequest
-from antiphon.apis.responses.items import Conversation, read_input
-from antiphon.apis.responses.notes import Notes, as_list, as_object, as_text, at, type_of, unsupported
+from antiphon.apis.responses.items import InputConversation, read_input
+from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, type_of, unsupported
 from antiphon.apis.responses.output import ResponseFrame
-from antiphon.apis.responses.tools import Tools, read_choice
+from antiphon.apis.responses.tools import ToolList, read_choice
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
 from antiphon.chat.fields import FIELDS, check_metadata
@@ -72,7 +72,7 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     model = document.get("model")
     if type(model) is not str or not model:
         raise refuse_model(model)
-    reader = Reader(document, call, model)
+    reader = ResponsesReader(document, call, model)
     try:
         reader.read()
     except RequestFault as fault:
@@ -90,10 +90,10 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     return ResponsesRequest(reader.out, reader.notes.names, reader.notes.dropped, frame)
 
 
-class Reader:
+class ResponsesReader:
     def __init__(self, document: Document, call: ApiCall, model: str) -> None:
-        self.notes = Notes(call.strict, dict(NAMES))
-        self.tools = Tools(self.notes)
+        self.notes = RequestNotes(call.strict, dict(NAMES))
+        self.tools = ToolList(self.notes)
         self.include: list[object] = []
         self.as_summary = False  # reasoning is told as a summary
         self.out: Document = {"model": model}
@@ -105,7 +105,7 @@ class Reader:
         self._refuse()
         if document.get("input") is None:
             raise missing("input")
-        conversation = Conversation(self.notes)
+        conversation = InputConversation(self.notes)
         if document.get("instructions") is not None:
             conversation.say("developer", as_text(document["instructions"], "instructions"), "instructions")
         read_input(document["input"], conversation)

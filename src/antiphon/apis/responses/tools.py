@@ -1,10 +1,10 @@
-"""Tools and the choice of one, as Chat Completions spells them."""
+"""ToolList and the choice of one, as Chat Completions spells them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from antiphon.apis.responses.notes import Notes, as_list, as_object, at, text_of, type_of, unsupported_value
+from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, at, text_of, type_of, unsupported_value
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
 
@@ -24,16 +24,16 @@ def chat_name(name: str, namespace: object) -> str:
     return f"{namespace}{SEPARATOR}{name}" if type(namespace) is str and namespace else name
 
 
-class Tools:
+class ToolList:
     """The tools of a request."""
 
-    def __init__(self, notes: Notes) -> None:
+    def __init__(self, notes: RequestNotes) -> None:
         self.tools: list[Document] = []
         self.own: dict[str, Own] = {}  # by the name that chat knows; those in a namespace
         self._notes = notes
 
     def read(self, value: object, path: str = "tools", namespace: str | None = None) -> None:
-        """Raises RequestError or Fault."""
+        """Raises RequestError or RequestFault."""
         for index, tool in enumerate(as_list(value, path)):
             self._read_tool(as_object(tool, f"{path}[{index}]"), f"{path}[{index}]", namespace)
 
@@ -68,7 +68,7 @@ class Tools:
 
 
 def read_choice(value: object, path: str = "tool_choice") -> object:
-    """Raises RequestError or Fault."""
+    """Raises RequestError or RequestFault."""
     if type(value) is str:
         if value not in WORDS:
             raise at(path, wrong_value(value, WORDS))
