@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from tests.support.apis import CLIENTS, ApiClient, Results, Turn, Wish
+from tests.support.apis import ApiClient, Results, Turn, Wish
 from tests.support.gateway import Running, gateway
+from tests.support.vendor_apis import CLIENTS
 from tests.upstreams.languages import FOREIGN
 
 UPSTREAMS = ("openai", *FOREIGN)

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.upstreams.scripted import Received, Reply, ScriptedUpstream
-from tests.support.apis import CLIENTS, Results, Said, Turn, Wish
+from tests.support.apis import Results, Said, Turn, Wish
 from tests.support.gateway import Running, gateway, to_one
+from tests.support.vendor_apis import CLIENTS
 
 Document = dict[str, Any]
 
