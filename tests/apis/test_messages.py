@@ -143,6 +143,19 @@ async def test_others_get_what_they_know_and_the_receipt_names_the_rest(api: Api
     assert {change["param"] for change in receipt["rewritten"]} == {"thinking"}
 
 
+async def test_a_long_name_of_a_user_is_a_digest_elsewhere(api: Api) -> None:
+    name = "x" * 150
+    assert (await api.message(metadata={"user_id": name})).status == 200
+    assert len(api.sent[-1].document["user"]) == 64
+    assert (await api.message(model="claude/scripted", metadata={"user_id": name})).status == 200
+    assert api.sent[-1].document["metadata"] == {"user_id": name}
+
+
+async def test_threads_are_refused_in_the_words_that_sdks_know(api: Api) -> None:
+    error = error_of(await api.message(thread={"type": "create"}), 400)
+    assert error["details"]["error_code"] == "thread_unsupported_request"
+
+
 async def test_tools_of_anthropics_own_are_refused_elsewhere(api: Api) -> None:
     error = error_of(await api.message(tools=[TOOL, SEARCH]), 400)
     assert error["details"]["param"] == "tools.1"

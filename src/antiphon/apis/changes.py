@@ -30,9 +30,9 @@ class ApiChanges:
     def rewrite(self, param: str, reason: str) -> None:
         self._make(param, "rewritten", reason)
 
-    def tell(self, param: str, reason: str) -> None:
-        """A loss that the strictest client expects: a hint, which changes no answer. It is told once."""
-        change = ApiChange(param, "dropped", reason)
+    def tell(self, param: str, reason: str, action: str = "dropped") -> None:
+        """A change that the strictest client expects, such as the loss of a hint. It is told once."""
+        change = ApiChange(param, action, reason)
         if change not in self.made:
             self.made.append(change)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any, Final
 
 from antiphon.apis.changes import ApiChanges
@@ -15,6 +16,7 @@ UNKNOWN: Final = "the upstream does not know it"
 _PLAIN: Final = frozenset({"openai", "azure", "azure-deployments", "github"})
 _SAMPLING: Final = frozenset({"top_k", "min_p", "repeat_penalty"})
 _HINTS: Final = frozenset({"cache_control", "betas"})  # they change no answer
+_LONGEST_USER: Final = 64  # characters, as many as a digest has
 _EFFORTS: Final = ((4096, "low"), (16_384, "medium"))  # tokens of thinking, at most
 
 
@@ -25,6 +27,8 @@ def fit_common(document: Document, protocol: str, changes: ApiChanges, *, keeps_
     knows_thinking = protocol in FOREIGN or protocol.startswith("anthropic")
     if "thinking" in out and not knows_thinking:
         _fit_thinking(out, changes)
+    if not knows_thinking:
+        _fit_user(out, changes)
     out["messages"] = fit_messages(out["messages"], protocol, changes, keeps_thinking=keeps_thinking)
     known = {"model", "thinking"} if protocol in _PLAIN else {"model", "thinking", *_SAMPLING}
     for param in [param for param in out if param not in FIELDS and param not in known]:
@@ -34,6 +38,16 @@ def fit_common(document: Document, protocol: str, changes: ApiChanges, *, keeps_
         else:
             changes.drop(param, UNKNOWN)
     return out
+
+
+def _fit_user(out: Document, changes: ApiChanges) -> None:
+    """OpenAI takes no longer names. Claude Code's have 150 characters."""
+    user = out.get("user")
+    if isinstance(user, str) and len(user) > _LONGEST_USER:
+        out["user"] = sha256(user.encode()).hexdigest()
+        changes.tell(
+            "metadata.user_id", f"the upstream takes {_LONGEST_USER} characters: a digest was sent", "rewritten"
+        )
 
 
 def _fit_thinking(out: Document, changes: ApiChanges) -> None:

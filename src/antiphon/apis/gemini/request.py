@@ -96,6 +96,8 @@ def _read_thinking(value: object, param: str, out: Document) -> None:
         out["reasoning_effort"] = level.lower()
     elif type(config.get("thinkingBudget")) is int:
         out["thinking"] = _budget(config["thinkingBudget"])
+    elif config.get("includeThoughts") is True:
+        out["thinking"] = {"type": "adaptive"}
     out["thinking_config"] = config
 
 

@@ -22,6 +22,7 @@ from antiphon.apis.reading import (
     read_text,
     read_texts,
 )
+from antiphon.errors import RequestError
 
 Document = dict[str, Any]
 
@@ -35,6 +36,8 @@ def read_request(document: Document, conversation: MessagesConversation, *, coun
     out: Document = {"model": read_text(asked, "model", "")}
     if "max_tokens" not in asked and not counting:
         raise missing("max_tokens")
+    if "thread" in asked:
+        raise _no_threads()
     conversation.read_system(asked.get("system", ""))
     conversation.read_messages(asked.get("messages"))
     out["messages"] = conversation.messages
@@ -45,6 +48,13 @@ def read_request(document: Document, conversation: MessagesConversation, *, coun
         elif param not in _READ:
             out[param] = value  # Anthropic's own
     return out
+
+
+def _no_threads() -> RequestError:
+    """Conversations that the server keeps. Anthropic's SDK goes on without one when it is told so in these words."""
+    words = "thread: the gateway keeps no conversations. Send all messages with every request."
+    extra = {"unsupported": ["thread"]}
+    return RequestError(words, param="thread", code="thread_unsupported_request", extra=extra)
 
 
 def _read_limit(value: object, out: Document) -> None:
