@@ -119,6 +119,8 @@ async def test_tokens_and_models_of_geminis(api: Api) -> None:
     assert (await api.get("/v1/models", {"x-goog-api-key": KEY})).json["models"] == listed
     unknown = await api.post("/v1beta/models/none:generateContent", CONTENTS)
     assert (unknown.status, unknown.json["error"]["status"]) == (404, "NOT_FOUND")
+    strange = await api.post("/v1beta/models/scripted:generateContent?key=%F0%9F%98%80%FF", CONTENTS, {})
+    assert strange.status == 401
     wrong = await api.post("/v1beta/models/scripted:generateContent", CONTENTS, {"x-goog-api-key": "sk-wrong"})
     assert (wrong.status, wrong.json["error"]["status"]) == (401, "UNAUTHENTICATED")
 
