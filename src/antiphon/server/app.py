@@ -52,6 +52,7 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
@@ -215,6 +216,7 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
