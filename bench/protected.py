@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from antiphon.evaluators.protected.index import PACKAGED, ProtectedIndex
-from antiphon.evaluators.protected.lexemes import PATTERNS, Kind, lexemes
+from antiphon.evaluators.protected.lexemes import PATTERNS, IndexKind, lexemes
 from antiphon.evaluators.protected.match import ProtectedMaterial
-from antiphon.evaluators.protected.sources import Source, between_notices, files
+from antiphon.evaluators.protected.sources import TextSource, between_notices, files
 from antiphon.safety.verdict import Stage
 from tools.build_index import TABLE, unpacked
 
@@ -85,26 +85,26 @@ def found(matcher: ProtectedMaterial, texts: list[str]) -> float:
 def originals(archives: Path) -> Iterator[tuple[str, str]]:
     for row in tomllib.loads(TABLE.read_text())["copyleft"]:
         with unpacked(row, archives) as source:
-            for path, text in files(source, Kind.CODE):
+            for path, text in files(source, IndexKind.CODE):
                 yield from ((path, part) for part in between_notices(text))
 
 
 def cut(text: str, length: int, chance: random.Random) -> str | None:
     """So many lexemes from anywhere in a file; None where it is too short."""
-    places = [found.span() for found in PATTERNS[Kind.CODE].finditer(text)]
+    places = [found.span() for found in PATTERNS[IndexKind.CODE].finditer(text)]
     if len(places) <= length:
         return None
     first = chance.randrange(len(places) - length)
     for last in range(first + length - 1, len(places)):
         excerpt = text[places[first][0] : places[last][1]]
-        if len(lexemes(Kind.CODE, excerpt)) >= length:
+        if len(lexemes(IndexKind.CODE, excerpt)) >= length:
             return excerpt
     return None
 
 
 def pieces(folder: Path, count: int, chance: random.Random) -> list[str]:
     """From as many files as can be."""
-    texts = [text for _, text in files(Source(folder, "", ""), Kind.CODE) if len(text) > PIECE // 2]
+    texts = [text for _, text in files(TextSource(folder, "", ""), IndexKind.CODE) if len(text) > PIECE // 2]
     chosen = chance.sample(texts, min(count, len(texts)))
     chosen += chance.choices(texts, k=count - len(chosen)) if texts else []
     starts = [chance.randrange(max(1, len(text) - PIECE)) for text in chosen]

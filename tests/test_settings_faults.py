@@ -190,9 +190,16 @@ DOCUMENT_FAULTS = [
         "8: [[route]] \"m\": unknown key 'targets[1].weigth'; did you mean 'targets[1].weight'?",
         '8: [[route]] "m": there is no [[upstream]] named "b"',
     ]),
-    (UPSTREAM + '[[route]]\nmodel = "gpt-*"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
-        "6: [[route]] \"gpt-*\": 'targets[0].model' is sent to the upstream as it is written, so it cannot hold '*'; "
-        "leave it out to send the client's"
+    (UPSTREAM + '[[route]]\nmodel = "gpt"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
+        "6: [[route]] \"gpt\": 'model' holds '*', which stands for what the route's own '*' does; "
+        "the route must have one"
+    ]),
+    (UPSTREAM + '[[route]]\nmodel = "a*b*"\ntargets = [{ upstream = "a", model = "gpt-*" }]\n', [
+        "6: [[route]] \"a*b*\": 'model' holds '*', which stands for what the route's own '*' does; "
+        "the route must have one"
+    ]),
+    (UPSTREAM + '[[route]]\nmodel = "gpt-*"\ntargets = [{ upstream = "a", model = "*-*" }]\n', [
+        "6: [[route]] \"gpt-*\": 'targets[0].model' must not hold more than one '*'"
     ]),
     (UPSTREAM + '[[route]]\nmodel = "m"\n[[route.targets]]\nupstream = "a"\nweight = 0\npriority = -1\n', [
         "8: [[route]] \"m\": 'targets[0].weight' must be 1 or more",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.evaluators.protected.build import Builder
-from antiphon.evaluators.protected.sources import EXTENSIONS, Source
+from antiphon.evaluators.protected.sources import EXTENSIONS, TextSource
 from antiphon.evaluators.protected.winnow import CODE
 
 TABLE = Path(__file__).with_suffix(".toml")
@@ -48,14 +48,14 @@ def main(arguments: list[str]) -> int:
 
 
 @contextmanager
-def unpacked(row: dict[str, Any], archives: Path) -> Iterator[Source]:
+def unpacked(row: dict[str, Any], archives: Path) -> Iterator[TextSource]:
     """A package's source files in a folder that goes away afterwards."""
     archive = fetched(row["archive"], row["sha256"], archives)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, row["name"])
         with tarfile.open(archive) as tar:
             tar.extractall(folder, members=wanted(tar, row.get("parts", [])), filter="data")
-        yield Source(folder, row.get("url", ""), row.get("license", ""), tuple(row.get("parts", ())))
+        yield TextSource(folder, row.get("url", ""), row.get("license", ""), tuple(row.get("parts", ())))
 
 
 def wanted(tar: tarfile.TarFile, parts: list[str]) -> Iterator[tarfile.TarInfo]:

@@ -25,8 +25,8 @@ from typing import Final
 import msgspec
 
 from antiphon.models.names import DATE, exact_keys, key_of
-from antiphon.models.rows import Row
-from antiphon.models.table import File
+from antiphon.models.rows import ModelRow
+from antiphon.models.table import TableFile
 from antiphon.supply.download import download
 from antiphon.supply.index_settings import PYPI, configured_index
 from antiphon.supply.package_index import Index, IndexFile
@@ -267,7 +267,7 @@ def _unnamed(row: Document) -> Document:
 
 
 def keep_dates(table: Table, earlier: bytes, date: str) -> None:
-    known = msgspec.json.decode(earlier, type=File) if earlier else None
+    known = msgspec.json.decode(earlier, type=TableFile) if earlier else None
     for vendor, rows in table.items():
         before: Mapping[str, msgspec.Raw] = {}
         if known is not None:
@@ -283,12 +283,12 @@ def keep_dates(table: Table, earlier: bytes, date: str) -> None:
 
 
 def write(head: Document, lines: dict[str, Document], table: Table) -> str:
-    """One line for each row, sorted, with members in the order of `Row`."""
+    """One line for each row, sorted, with members in the order of `ModelRow`."""
     parts = [f'"{name}": {json.dumps(value)}' for name, value in head.items()]
     parts.append(f'"lines": {_object(lines)}')
     vendors = ",\n".join(f'"{vendor}": {_object(rows)}' for vendor, rows in table.items() if rows)
     text = "{\n" + ",\n".join([*parts, f'"vendors": {{\n{vendors}\n}}']) + "\n}\n"
-    msgspec.json.decode(text, type=File)
+    msgspec.json.decode(text, type=TableFile)
     return text
 
 
@@ -298,8 +298,8 @@ def _object(rows: dict[str, Document]) -> str:
 
 
 def _ordered(row: Document, without: str = "") -> Document:
-    """As `Row` writes itself: its order of members, without those that stand for nothing. Also checks it."""
-    whole: Document = msgspec.json.decode(msgspec.json.encode(msgspec.convert(row, Row)))
+    """As `ModelRow` writes itself: its order of members, without those that stand for nothing. Also checks it."""
+    whole: Document = msgspec.json.decode(msgspec.json.encode(msgspec.convert(row, ModelRow)))
     return {name: value for name, value in whole.items() if name != without}
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from antiphon.supply.download import download
 from antiphon.supply.index_settings import PYPI, ca_file, configured_index
-from antiphon.supply.package_index import Index, IndexFault, IndexFile
+from antiphon.supply.package_index import Index, IndexFile, PackageIndexFault
 
 VERSION = "0.13.7"
 OLDEST = (0, 8, 0)  # reads our lock file and its groups, as tried; an older one is passed over
@@ -99,7 +99,7 @@ def _by_wheel(tools: Path, environ: Mapping[str, str]) -> Path:
         chosen = choose_wheel(index.files("uv"), sys.platform, platform.machine(), musl=_is_musl())
         tools.mkdir(exist_ok=True)
         wheel = download(index, chosen, tools)
-    except IndexFault as fault:
+    except PackageIndexFault as fault:
         raise Refused(str(fault)) from fault
     target = tools / "bin/uv"
     target.parent.mkdir(exist_ok=True)
@@ -125,7 +125,7 @@ def choose_wheel(files: list[IndexFile], system: str, machine: str, *, musl: boo
             tags = file.name.removesuffix(".whl").rsplit("-", 1)[-1].split(".")
             if any(tag.startswith(family) and tag.endswith(f"_{ending}") for tag in tags):
                 return file
-    raise IndexFault(f"the index has no wheel of uv {VERSION} for {system} on {machine}")
+    raise PackageIndexFault(f"the index has no wheel of uv {VERSION} for {system} on {machine}")
 
 
 def _is_musl() -> bool:

@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `import`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -19,9 +19,11 @@ from antiphon.accounts.places import default_url
 from antiphon.banner import describe_safety
 from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
+from antiphon.importers.litellm.command import add_import, run_import
 from antiphon.models.listing import choose, write_details, write_json, write_table
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.settings.models import model_table
+from antiphon.shell_help import add_shell_help, write_completion, write_man
 from antiphon.supply.files import FileFault, model_path
 from antiphon.supply.progress import show_on
 from antiphon.upstreams.catalog import CATALOG
@@ -82,14 +84,24 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_shell_help(commands)
+    add_import(commands)
     return parser
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.command == "completion":
+        print(write_completion(build_parser(), options.shell), end="")
+        return 0
+    if options.command == "man":
+        print(write_man(build_parser(), __version__), end="")
+        return 0
     if options.command == "judge":
         return run_judge(options)
     if options.command == "index":
         return run_index(options)
+    if options.command == "import":
+        return run_import(options, environ)
     if options.command == "model" and options.verb != "list":
         return path_of_model(environ) if options.verb == "path" else fetch(options, environ)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.credentials import keeper
 from antiphon.credentials.kept import file_of
-from antiphon.credentials.sources import AwsProfile, EntraClient, GoogleAccount, Source
+from antiphon.credentials.sources import AwsProfile, CredentialSource, EntraClient, GoogleAccount
 from antiphon.log import append, error_line
 from antiphon.settings import Settings
 from antiphon.settings.model import UpstreamSettings
@@ -23,7 +23,7 @@ def run_keeper(settings: Settings, room: str, *, told: int, life: int) -> None:
     keeper.run(sources, names, log, told=told, life=life)
 
 
-def _source(upstream: UpstreamSettings) -> Source:
+def _source(upstream: UpstreamSettings) -> CredentialSource:
     if upstream.profile is not None:
         return AwsProfile(upstream.profile)
     if upstream.service_account is not None:

@@ -8,15 +8,15 @@ from functools import partial
 
 from antiphon.evaluators.backends import reach
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.composite import Composite, Coverage, Evaluator, LocalMember, RemoteMember
+from antiphon.evaluators.composite import AsyncEvaluator, Composite, Coverage, LocalMember, RemoteMember
 from antiphon.evaluators.config import EvaluatorConfig, ProtectedConfig, RuleConfig
 from antiphon.evaluators.remote import (
     Azure,
     Chat,
     HttpTransport,
-    OpenAI,
+    OpenAIModerations,
     Own,
-    Remote,
+    RemoteEvaluator,
     Service,
     Transport,
     UpstreamTransport,
@@ -90,14 +90,14 @@ def _bounds(row: EvaluatorSettings) -> Coverage:
 
 def _remote(
     row: EvaluatorSettings, settings: Settings, upstreams: Mapping[str, Upstream], own: OpenUpstream, log: Log
-) -> Evaluator:
+) -> AsyncEvaluator:
     seconds = _seconds(row)
     if row.kind == "chat":
-        return Remote(row.name, Chat(), _chat_carrier(row, settings, upstreams, own), seconds, log)
+        return RemoteEvaluator(row.name, Chat(), _chat_carrier(row, settings, upstreams, own), seconds, log)
     assert row.url is not None  # a fault otherwise
     origin, prefix = parse_url(row.url)
     services: dict[str, Callable[[], Service]] = {
-        "openai": partial(OpenAI, prefix.decode(), row.model),
+        "openai": partial(OpenAIModerations, prefix.decode(), row.model),
         "azure": Azure,
         "http": Own,
     }
@@ -112,7 +112,7 @@ def _remote(
         max_body=LARGEST,
         log=lambda what, error: log(f"evaluator {row.name}: {what}: {type(error).__name__}"),
     )
-    return Remote(row.name, service, HttpTransport(pool, prefix, headers.encode()), seconds, log)
+    return RemoteEvaluator(row.name, service, HttpTransport(pool, prefix, headers.encode()), seconds, log)
 
 
 def _chat_carrier(

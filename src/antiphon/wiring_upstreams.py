@@ -17,7 +17,7 @@ from antiphon.protocols.sigv4 import Signer
 from antiphon.settings import Settings
 from antiphon.settings.model import UpstreamSettings
 from antiphon.settings.models import model_table
-from antiphon.upstreams.catalog import CATALOG, Auth, Row
+from antiphon.upstreams.catalog import CATALOG, Auth, VendorRow
 from antiphon.upstreams.client import Access, HttpUpstream, Sign
 from antiphon.upstreams.foreign import ForeignUpstream, Speech
 from antiphon.upstreams.foreign_protocols import PROTOCOLS
@@ -27,7 +27,7 @@ from antiphon.upstreams.signing import bearing, signed_anew, signed_with
 # A TLS context for a file of certificates, or for the system's alone. Upstreams share it: to read the system's takes
 # 30 ms and .8 MB each time.
 Trust = Callable[[str | None], ssl.SSLContext]
-MakeSpeech = Callable[[Row], Speech]
+MakeSpeech = Callable[[VendorRow], Speech]
 MakeUpstream = Callable[[UpstreamSettings, str], HttpUpstream]  # its settings, and its URL
 HEADERS = b"content-type: application/json\r\naccept: application/json, text/event-stream\r\nuser-agent: antiphon\r\n"
 
@@ -96,7 +96,7 @@ def _fresh_secrets(kept: Kept | None) -> Iterable[str]:
     return () if kept is None else kept.values.values()
 
 
-def _sign(upstream: UpstreamSettings, row: Row, origin: Origin, kept: Kept | None) -> Sign | None:
+def _sign(upstream: UpstreamSettings, row: VendorRow, origin: Origin, kept: Kept | None) -> Sign | None:
     if kept is not None:
         look = partial(_look, kept)
         return bearing(look) if row.signs is None else signed_anew(look, upstream.region or "", row.signs, origin)
@@ -120,7 +120,7 @@ def _speech(settings: Settings, entropy: Entropy) -> MakeSpeech:
     """What the foreign upstreams of one worker share."""
     table, memory = model_table(settings), CallMemory()
 
-    def speech(row: Row) -> Speech:
+    def speech(row: VendorRow) -> Speech:
         spoken = PROTOCOLS[row.speaks]()
         return Speech(
             spoken.protocol,

@@ -220,7 +220,7 @@ async def test_too_many_of_one_read_are_risky() -> None:
             written.append(bytes(data))
 
     docket = Scheduler({"plain": Backend(Plain(), early=begins)}, lambda line: None)
-    connection = process.Connection(docket, Hello())
+    connection = process.WorkerConnection(docket, Hello())
     connection.connection_made(Wire())
     count = process.MOST_EARLY + 3
     connection.data_received(b"".join(pack(EarlyAsk(number, "calm", ["plain"])) for number in range(count)))

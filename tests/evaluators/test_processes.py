@@ -16,7 +16,7 @@ from antiphon.evaluators import unjudged
 from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.link import WINDOW
-from antiphon.evaluators.patience import BURST, Patience
+from antiphon.evaluators.patience import BURST, WaitEstimate
 from antiphon.evaluators.share import MOST_TRIES, PROMPTS, SHORT, Share
 from antiphon.evaluators.topic import Topic
 from antiphon.evaluators.wire import Hello, pack
@@ -280,7 +280,7 @@ def share_asked(at: float, limit: float = 1.0) -> Share:
 
 
 def test_patience_in_a_burst_and_when_more_is_asked_than_can_be_judged() -> None:
-    patience = Patience(2.0)
+    patience = WaitEstimate(2.0)
     patience.enter(0.0)
     first = share_asked(0.0)
     for second in range(1, 30):  # verdicts keep coming
@@ -296,7 +296,7 @@ def test_patience_in_a_burst_and_when_more_is_asked_than_can_be_judged() -> None
 
 
 def test_patience_with_what_stands_still() -> None:
-    patience = Patience(2.0)
+    patience = WaitEstimate(2.0)
     patience.enter(0.0)
     patience.moved(5.0)
     assert not patience.is_over(share_asked(4.0), patience.most(7.9), 7.9)
@@ -304,6 +304,6 @@ def test_patience_with_what_stands_still() -> None:
 
 
 def test_no_queue_is_no_wait() -> None:
-    patience = Patience(0.0)
+    patience = WaitEstimate(0.0)
     assert not patience.is_over(share_asked(0.0), patience.most(0.9), 0.9)
     assert patience.is_over(share_asked(0.0), patience.most(1.1), 1.1)

@@ -7,12 +7,12 @@ import re
 import msgspec
 import pytest
 
-from antiphon.models.rows import Price, Row, Tariff, Tier
+from antiphon.models.rows import ModelRow, Price, Tariff, Tier
 from antiphon.models.table import FILE, ModelTable, find_packaged, packaged
 from antiphon.protocols.facts import ModelFacts, Thinking
 
 
-def row(name: str, vendor: str | None = None) -> Row:
+def row(name: str, vendor: str | None = None) -> ModelRow:
     found = find_packaged(name, vendor)
     assert found is not None
     return found.row
@@ -47,7 +47,7 @@ def test_every_row_is_found_under_its_own_name() -> None:
     """Or an equal one is."""
     for vendor, rows in packaged().vendors.items():
         for raw in rows.values():
-            expected = msgspec.json.decode(raw, type=Row)
+            expected = msgspec.json.decode(raw, type=ModelRow)
             found = find_packaged(expected.name, vendor)
             assert found is not None
             assert (found.vendor, found.is_exact, found.is_own) == (vendor, True, True)
@@ -149,10 +149,10 @@ def test_efforts_stand_from_least_to_most() -> None:
 
 def test_a_row_says_only_what_it_knows() -> None:
     defaults = ModelFacts(takes_prefill=False, least_budget=7, efforts=("low",))
-    facts = Row(name="m", source="s", date="d", context=5, images=False).facts(defaults)
+    facts = ModelRow(name="m", source="s", date="d", context=5, images=False).facts(defaults)
     assert (facts.context, facts.takes_images) == (5, False)
     assert (facts.takes_prefill, facts.least_budget, facts.efforts) == (False, 7, ("low",))
-    assert Row(name="m", source="s", date="d").facts(defaults) is defaults
+    assert ModelRow(name="m", source="s", date="d").facts(defaults) is defaults
 
 
 # How it is found
@@ -197,8 +197,8 @@ def test_the_memory_of_names_is_bounded() -> None:
 # The settings' rows
 
 
-def own(name: str, **values: object) -> Row:
-    return msgspec.convert({"name": name, "source": "settings", "date": "", **values}, Row)
+def own(name: str, **values: object) -> ModelRow:
+    return msgspec.convert({"name": name, "source": "settings", "date": "", **values}, ModelRow)
 
 
 def test_settings_stand_over_the_file() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from antiphon.errors import RequestError
 from antiphon.protocols.bedrock import Bedrock
-from antiphon.protocols.event_stream import Message, MessageReader
+from antiphon.protocols.event_stream import EventMessage, MessageReader
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.sigv4 import Signer
 from tests.protocols.bedrock_streams import RECORDINGS
@@ -172,7 +172,7 @@ def main(count: int) -> None:
         signed = own.sign("POST", host, given_["path"], b"{}", given_["now"], [("content-type", "application/json")])
         print(json.dumps({"sign": given_, "authorization": dict(signed)["authorization"]}))
     for stream in RECORDINGS.values():
-        read: list[Message] = []
+        read: list[EventMessage] = []
         MessageReader().feed(stream, read)
         payloads = [base64.b64encode(message.payload).decode() for message in read]
         print(json.dumps({"messages": base64.b64encode(stream).decode(), "events": payloads}))

@@ -155,13 +155,6 @@ def test_legacy_functions() -> None:
     }
 
 
-@pytest.mark.parametrize("arguments", ["[1]", "{", "7"])
-def test_arguments_that_are_no_object_are_refused(arguments: str) -> None:
-    call = {**CALL, "function": {"name": "f", "arguments": arguments}}
-    message = {"role": "assistant", "tool_calls": [call]}
-    assert refused(USER, message).param == "messages[1].tool_calls[0].function.arguments"
-
-
 # Thinking that comes back
 
 

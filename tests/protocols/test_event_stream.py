@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import UpstreamError
-from antiphon.protocols.event_stream import MOST_PAYLOAD, Message, MessageReader, read_headers, read_kind
+from antiphon.protocols.event_stream import MOST_PAYLOAD, EventMessage, MessageReader, read_headers, read_kind
 from tests.protocols.aws_frames import event, exception, message
 
 STREAM = event("messageStart", {"role": "assistant"}) + exception("throttlingException", {"message": "é"})
 
 
-def read(pieces: list[bytes]) -> tuple[list[Message], MessageReader]:
+def read(pieces: list[bytes]) -> tuple[list[EventMessage], MessageReader]:
     reader = MessageReader()
-    out: list[Message] = []
+    out: list[EventMessage] = []
     for piece in pieces:
         reader.feed(piece, out)
     return out, reader
@@ -49,7 +49,7 @@ def test_a_message_that_is_not_whole_is_held() -> None:
 def test_a_changed_byte_is_found(place: int) -> None:
     changed = bytearray(STREAM)
     changed[place] ^= 0x20
-    out: list[Message] = []
+    out: list[EventMessage] = []
     with pytest.raises(UpstreamError) as caught:
         MessageReader().feed(bytes(changed), out)
     assert caught.value.code == "upstream_malformed"

@@ -11,7 +11,7 @@ import pytest
 from antiphon.dialects import DIALECTS, WriteOptions
 from antiphon.errors import UpstreamError
 from antiphon.protocols.gemini import GEMINI
-from antiphon.protocols.gemini.stream import Stream
+from antiphon.protocols.gemini.stream import GeminiStream
 from tests.chat.checker import Answer, Tool, check
 from tests.chat.machine import machine, request, run
 from tests.protocols.gemini_recordings import COUNTS, RECORDINGS, SIGNATURE, call, end, event, frames, text
@@ -19,7 +19,7 @@ from tests.protocols.gemini_recordings import COUNTS, RECORDINGS, SIGNATURE, cal
 Document = dict[str, Any]
 
 
-def read(data: bytes, *cuts: int) -> tuple[list[Document], Stream]:
+def read(data: bytes, *cuts: int) -> tuple[list[Document], GeminiStream]:
     stream = GEMINI.open_stream("asked")
     chunks = []
     at = 0

@@ -15,7 +15,7 @@ from antiphon.chat.event import decode
 from antiphon.errors import UpstreamError
 from antiphon.protocols.bedrock import Bedrock
 from antiphon.protocols.cohere import Cohere
-from antiphon.protocols.event_stream import Message, MessageReader, read_headers
+from antiphon.protocols.event_stream import EventMessage, MessageReader, read_headers
 from tests.chat.machine import machine, request, stamp
 from tests.protocols import bedrock_streams, cohere_streams
 from tests.protocols.aws_frames import message
@@ -105,7 +105,7 @@ def read(stream: Any, pieces: list[bytes]) -> None:
 @settings(max_examples=100)
 @given(CHANCE)
 def test_bedrock_streams(name: str, chance: random.Random) -> None:
-    messages: list[Message] = []
+    messages: list[EventMessage] = []
     MessageReader().feed(bedrock_streams.RECORDINGS[name], messages)
     bent = [
         message(read_headers(headers), json.dumps(bend(json.loads(payload), chance)).encode())

@@ -110,3 +110,14 @@ def test_any_checked_request(protocol: Any, seed: int, facts: ModelFacts) -> Non
         return
     assert document == before
     msgspec.json.encode(encoded.body)
+
+
+@pytest.mark.parametrize("protocol", [Bedrock(), Cohere()], ids=["bedrock", "cohere"])
+@pytest.mark.parametrize("call", [{"type": "odd", "function": 1}, {"type": "odd"}, {"type": "odd", "custom": {}}])
+def test_a_call_of_a_type_that_nobody_knows_is_refused(protocol: Any, call: Document) -> None:
+    said: Document = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", **call}]}
+    document = {"model": "m", "messages": [said, {"role": "tool", "tool_call_id": "c", "content": "x"}]}
+    parse(document, strict=False)
+    with pytest.raises(RequestError) as refused:
+        protocol.encode(document, "us.anthropic.claude-x", ModelFacts(), None, strict=False)
+    assert refused.value.param == "messages[0].tool_calls[0].type"

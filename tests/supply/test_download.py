@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.supply.download import PAUSES, download
-from antiphon.supply.package_index import Index, IndexFault, IndexFile
+from antiphon.supply.package_index import Index, IndexFile, PackageIndexFault
 from tests.supply.fetch_kit import SMALL, WHEEL, WHEEL_NAME, Heard, Shop, digest, environment, selling
 
 WHOLE = len(WHEEL)
@@ -62,7 +62,7 @@ def test_what_an_earlier_run_received_is_not_asked_for_again(
     shop: Shop, index: Index, file: IndexFile, tmp_path: Path, part: Path
 ) -> None:
     shop.cuts = [100_000] + [0] * len(PAUSES)
-    with pytest.raises(IndexFault, match=f"after 100000 of {WHOLE} bytes"):
+    with pytest.raises(PackageIndexFault, match=f"after 100000 of {WHOLE} bytes"):
         download(index, file, tmp_path, wait=lambda seconds: None)
     assert part.read_bytes() == WHEEL[:100_000]
     shop.asked.clear()
@@ -116,26 +116,26 @@ def test_a_part_of_another_file_is_left_alone(shop: Shop, index: Index, file: In
 
 def test_a_wrong_file_is_deleted(shop: Shop, index: Index, file: IndexFile, tmp_path: Path) -> None:
     shop.wheel = bytes(WHOLE)
-    with pytest.raises(IndexFault, match="does not have the sha256"):
+    with pytest.raises(PackageIndexFault, match="does not have the sha256"):
         download(index, file, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_without_a_digest_is_refused(shop: Shop, index: Index, file: IndexFile, tmp_path: Path) -> None:
-    with pytest.raises(IndexFault, match="no sha256"):
+    with pytest.raises(PackageIndexFault, match="no sha256"):
         download(index, replace(file, sha256=""), tmp_path)
     assert shop.asked == []
 
 
 def test_a_file_of_another_size_is_not_received(shop: Shop, index: Index, file: IndexFile, tmp_path: Path) -> None:
     shop.wheel = WHEEL * 2
-    with pytest.raises(IndexFault, match=f"with {WHOLE * 2} bytes instead of {WHOLE}"):
+    with pytest.raises(PackageIndexFault, match=f"with {WHOLE * 2} bytes instead of {WHOLE}"):
         download(index, file, tmp_path)
 
 
 def test_a_server_that_does_not_end_is_left(shop: Shop, index: Index, file: IndexFile, tmp_path: Path) -> None:
     shop.wheel, shop.lengths = WHEEL * 20, False
-    with pytest.raises(IndexFault, match="sends more than"):
+    with pytest.raises(PackageIndexFault, match="sends more than"):
         download(index, file, tmp_path)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= WHOLE
 
@@ -155,7 +155,7 @@ def test_passing_trouble_is_waited_for(shop: Shop, index: Index, file: IndexFile
 def test_a_final_word_is_not_asked_for_twice(shop: Shop, index: Index, file: IndexFile, tmp_path: Path) -> None:
     shop.statuses = [404]
     waits: list[float] = []
-    with pytest.raises(IndexFault, match="404"):
+    with pytest.raises(PackageIndexFault, match="404"):
         download(index, file, tmp_path, wait=waits.append)
     assert waits == []
 
@@ -164,7 +164,7 @@ def test_without_a_network_the_fault_comes_at_once(file: IndexFile, tmp_path: Pa
     with selling(Shop()) as shop:
         index = Index(f"{shop.url}/simple", environment(tmp_path, shop.url))
     waits: list[float] = []
-    with pytest.raises(IndexFault, match="refused"):
+    with pytest.raises(PackageIndexFault, match="refused"):
         download(index, replace(file, url=f"{shop.url}/files/{WHEEL_NAME}"), tmp_path, wait=waits.append)
     assert waits == []
 

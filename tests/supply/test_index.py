@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.supply.download import download
-from antiphon.supply.package_index import Dropped, Index, IndexFault, Unreachable
+from antiphon.supply.package_index import Dropped, Index, PackageIndexFault, Unreachable
 from tests.supply.fetch_kit import SMALL, WHEEL, WHEEL_NAME, Shop, environment, selling
 
 LOGIN = "Basic " + base64.b64encode(b"user:p:w").decode()
@@ -22,11 +22,13 @@ def test_a_page_lists_files(form: str, sha256: str, tmp_path: Path) -> None:
     assert (file.name, file.url, file.sha256) == (WHEEL_NAME, f"{shop.url}/files/{WHEEL_NAME}", sha256)
 
 
-@pytest.mark.parametrize(("status", "kind"), [(404, IndexFault), (403, IndexFault), (503, Dropped), (599, IndexFault)])
-def test_a_refusal_is_one_fault_with_the_status(status: int, kind: type[IndexFault], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "kind"), [(404, PackageIndexFault), (403, PackageIndexFault), (503, Dropped), (599, PackageIndexFault)]
+)
+def test_a_refusal_is_one_fault_with_the_status(status: int, kind: type[PackageIndexFault], tmp_path: Path) -> None:
     with (
         selling(Shop(statuses=[status])) as shop,
-        pytest.raises(IndexFault, match=f"127.0.0.1 answered {status}") as got,
+        pytest.raises(PackageIndexFault, match=f"127.0.0.1 answered {status}") as got,
     ):
         Index(f"{shop.url}/simple", environment(tmp_path, shop.url)).files("llm-small")
     assert type(got.value) is kind
@@ -38,7 +40,7 @@ def test_a_page_that_is_none_is_a_fault(body: bytes, tmp_path: Path) -> None:
         def page(self) -> tuple[str, bytes]:
             return "application/json", body
 
-    with selling(Odd()) as shop, pytest.raises(IndexFault, match="not an index page"):
+    with selling(Odd()) as shop, pytest.raises(PackageIndexFault, match="not an index page"):
         Index(f"{shop.url}/simple", environment(tmp_path, shop.url)).files("llm-small")
 
 
@@ -53,7 +55,7 @@ def test_a_proxy_is_used_and_named_as_the_way(tmp_path: Path) -> None:
     """The shop as the proxy: it is asked for the whole address, of a host that does not exist."""
     with selling(Shop()) as proxy:
         environ = {**environment(tmp_path, ""), "http_proxy": proxy.url.replace("//", "//user:secret@")}
-        with pytest.raises(IndexFault, match=r"nowhere\.test answered 404"):
+        with pytest.raises(PackageIndexFault, match=r"nowhere\.test answered 404"):
             Index("http://nowhere.test/simple", environ).files("llm-small")
     with pytest.raises(Unreachable, match=r"^nowhere\.test through a proxy: Connection refused$"):
         Index("http://nowhere.test/simple", environ).files("llm-small")
@@ -61,7 +63,7 @@ def test_a_proxy_is_used_and_named_as_the_way(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/simple", "file:///etc", "/a/folder"])
 def test_only_http_is_spoken(url: str) -> None:
-    with pytest.raises(IndexFault, match="not http"):
+    with pytest.raises(PackageIndexFault, match="not http"):
         Index(url, {}).files("llm-small")
 
 
@@ -102,7 +104,7 @@ def test_a_redirection_elsewhere_takes_no_login_along(tmp_path: Path) -> None:
     ],
 )
 def test_no_fault_shows_a_password(url: str) -> None:
-    with pytest.raises(IndexFault) as got:
+    with pytest.raises(PackageIndexFault) as got:
         Index(url, {}).files("llm-small")
     assert "sec" not in str(got.value)
     assert "user" not in str(got.value)

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from antiphon.lines import Lines as LogLines
-from antiphon.supply.progress import Bar, Lines, show_on
+from antiphon.supply.progress import Bar, ProgressLines, show_on
 
 WHOLE = 100_000_000
 
@@ -24,7 +24,7 @@ class Clock:
 
 def test_a_log_gets_a_line_for_ten_percent_and_never_two_in_a_second() -> None:
     clock, out = Clock(), io.StringIO()
-    lines = Lines(out, clock)
+    lines = ProgressLines(out, clock)
     lines.say("fetching")
     for percent in range(0, 101):
         clock.now += 0.06
@@ -43,7 +43,7 @@ def test_a_log_gets_a_line_for_ten_percent_and_never_two_in_a_second() -> None:
 
 def test_a_slow_line_gets_ten_lines() -> None:
     clock, out = Clock(), io.StringIO()
-    lines = Lines(out, clock)
+    lines = ProgressLines(out, clock)
     for percent in range(0, 101):
         clock.now += 5
         lines.moved(percent * WHOLE // 100, WHOLE)
@@ -88,11 +88,11 @@ def test_the_bar_is_for_terminals() -> None:
     try:
         with open(follower, "w", closefd=False) as terminal:
             assert isinstance(show_on(terminal, {"TERM": "xterm"}), Bar)
-            assert isinstance(show_on(terminal, {"TERM": "dumb"}), Lines)
+            assert isinstance(show_on(terminal, {"TERM": "dumb"}), ProgressLines)
     finally:
         os.close(leader)
         os.close(follower)
-    assert isinstance(show_on(io.StringIO(), {"TERM": "xterm"}), Lines)
+    assert isinstance(show_on(io.StringIO(), {"TERM": "xterm"}), ProgressLines)
 
 
 def shown(written: bytes) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
-from antiphon.evaluators.process import Connection
+from antiphon.evaluators.process import WorkerConnection
 from antiphon.evaluators.scheduler import Scheduler
 from antiphon.evaluators.wire import Hello
 from antiphon.safety.verdict import SAFE, Severity, Stage, Verdict
@@ -49,10 +49,10 @@ class Plain:
 async def evaluating(path: Path, parts: Mapping[str, Backend], fault: str | None = None) -> AsyncIterator[Scheduler]:
     """Listens at `path` as the evaluator process does."""
     docket = Scheduler(parts, lambda line: None)
-    connections: list[Connection] = []
+    connections: list[WorkerConnection] = []
 
-    def connect() -> Connection:
-        connections.append(Connection(docket, Hello(fault)))
+    def connect() -> WorkerConnection:
+        connections.append(WorkerConnection(docket, Hello(fault)))
         return connections[-1]
 
     server = await asyncio.get_running_loop().create_unix_server(connect, str(path))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from antiphon.tokens.counter import Patience, TokenCounter
+from antiphon.tokens.counter import CounterTimeouts, TokenCounter
 
 ASK: dict[str, Any] = {"messages": [{"role": "user", "content": "Hello world"}]}
 ASKED = 3 + 3 + 1 + 2  # priming, the message, "user", "Hello world"
@@ -86,7 +86,7 @@ async def test_a_killed_process_is_replaced_on_next_need(counter: TokenCounter) 
 
 
 async def test_a_hanging_process_gives_way_to_the_rule_of_thumb() -> None:
-    counter = TokenCounter(child("import time; time.sleep(600)"), Patience(first=0.2))
+    counter = TokenCounter(child("import time; time.sleep(600)"), CounterTimeouts(first=0.2))
     count = await counter.count("gpt-4o", ASK, ["a" * 40])
     assert (count.completion, count.tokenizer) == (10, "rule-of-thumb")
     await counter.close()
@@ -114,7 +114,7 @@ async def test_no_such_command() -> None:
 
 
 async def test_an_idle_process_is_let_go_and_comes_back() -> None:
-    counter = TokenCounter(patience=Patience(idle=0.05))
+    counter = TokenCounter(patience=CounterTimeouts(idle=0.05))
     assert (await counter.count("gpt-4o", ASK, [])).tokenizer == "o200k_base"
     assert counter._tokenizer is not None
     async with asyncio.timeout(5):

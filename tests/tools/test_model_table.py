@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from antiphon.models.table import File
+from antiphon.models.table import TableFile
 from tools.model_table import build
 
 GENAI = """
@@ -124,7 +124,7 @@ def test_the_sources_are_merged(wheels: tuple[Path, Path]) -> None:
         "efforts": ["none", "low", "medium", "high"],
     }
     assert json.loads(text)["sources"] == {"genai-prices": "1.2", "litellm": "3.4"}
-    msgspec.json.decode(text, type=File)
+    msgspec.json.decode(text, type=TableFile)
 
 
 def test_what_disagrees_is_reported_and_never_mixed(wheels: tuple[Path, Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.supply.package_index import IndexFault, IndexFile
+from antiphon.supply.package_index import IndexFile, PackageIndexFault
 from tools.uv import VERSION, choose_wheel
 
 TAGS = (
@@ -42,5 +42,5 @@ def test_the_static_binary_serves_where_no_other_does() -> None:
 
 
 def test_a_machine_without_a_wheel_is_named() -> None:
-    with pytest.raises(IndexFault, match="riscv64"):
+    with pytest.raises(PackageIndexFault, match="riscv64"):
         choose_wheel(FILES, "linux", "riscv64", musl=False)

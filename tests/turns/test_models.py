@@ -90,6 +90,14 @@ async def test_a_pattern_whose_target_names_a_model_answers_to_any_name(tmp_path
         assert not upstream.requests
 
 
+async def test_a_pattern_that_renames_lists_what_clients_may_say(tmp_path: Path) -> None:
+    text = "".join(routes(**{"openai/*": '{ upstream = "u0", model = "*" }', "gpt-*": '{ upstream = "u0" }'}))
+    async with start(tmp_path, text, listing("gpt-4o", "o1")) as (running, _):
+        assert await names(running) == ["gpt-4o", "openai/gpt-4o", "openai/o1"]
+        assert (await running.get("/v1/models/openai%2Fo1")).json["id"] == "openai/o1"
+        assert (await running.get("/v1/models/openai%2Fnone")).status == 404
+
+
 async def test_who_has_no_pattern_or_switched_it_off_is_never_asked(tmp_path: Path) -> None:
     text = "".join(routes(m='{ upstream = "u0" }'))
     async with start(tmp_path, text, listing("a")) as (running, (upstream,)):

@@ -131,3 +131,19 @@ async def test_a_pattern_leads_to_its_upstream_with_the_clients_own_name(tmp_pat
     assert [sent.document["model"] for sent in second.requests] == ["gpt-4o", "gpt-4o-mini"]
     await first.stop()
     await second.stop()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_star_of_a_target_is_what_the_star_of_the_route_stands_for(tmp_path: Path, stream: bool) -> None:
+    upstream = always(sse(*hello()) if stream else json_answer(completion()))
+    target = '{ upstream = "u0", model = "org/*-v1" }'
+    text = settings([await upstream.start()], target).replace('model = "m"', 'model = "openai/*"')
+    async with gateway(tmp_path, text) as running:
+        for model in ("openai/gpt-4o", "openai/a/b", "openai/"):
+            assert (await running.post(model=model, stream=stream)).status == 200
+        assert (await running.post(model="openai", stream=stream)).status == 404
+        receipt = (await running.post(model="openai/x", headers={"x-antiphon-receipt": "1"})).json["antiphon"]
+        assert receipt["route"] == "openai/*"
+    sent = [request.document["model"] for request in upstream.requests]
+    assert sent == ["org/gpt-4o-v1", "org/a/b-v1", "org/-v1", "org/x-v1"]
+    await upstream.stop()

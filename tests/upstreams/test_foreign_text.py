@@ -16,7 +16,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.stream import Stream
 from antiphon.protocols.facts import ModelFacts
 from antiphon.upstreams.catalog import CATALOG
-from antiphon.upstreams.client import Access, Address
+from antiphon.upstreams.client import Access, Destination
 from antiphon.upstreams.foreign import ForeignAnswer, ForeignUpstream, Speech
 from antiphon.upstreams.foreign_protocols import PROTOCOLS
 from antiphon.upstreams.memory import CallMemory
@@ -71,7 +71,7 @@ async def play(protocol: str, reads: list[bytes], dialect: str = "openai") -> tu
     row = CATALOG[protocol]
     access = Access("up", row, row.lacks, pool, b"", b"", False, (), (), tuple, lambda line: None, None)
     speech = Speech(PROTOCOLS[row.speaks]().protocol, lambda model: ModelFacts(), CallMemory(), lambda: "call_1")
-    answer = ForeignAnswer(ForeignUpstream(access, speech), speech, Address(b"/", b"", "m"), True, stream, 0)
+    answer = ForeignAnswer(ForeignUpstream(access, speech), speech, Destination(b"/", b"", "m"), True, stream, 0)
     answer.on_head(200, {b"content-type": KINDS.get(protocol, b"text/event-stream")})
     unread = 0
     for read in reads:

@@ -26,8 +26,8 @@ from antiphon.upstreams.scripted import (
     wait,
 )
 from antiphon.upstreams.scripted.faults import find
-from antiphon.upstreams.scripted.language import Answer
-from antiphon.upstreams.scripted.openai import OpenAI
+from antiphon.upstreams.scripted.language import ScriptedAnswer
+from antiphon.upstreams.scripted.openai import OpenAILanguage
 from antiphon.upstreams.scripted.reply import Reply
 
 Start = Callable[..., Awaitable[ScriptedUpstream]]
@@ -205,7 +205,9 @@ async def test_every_fault_is_played(start: Start, model: str, stream: bool) -> 
 
 @pytest.mark.parametrize("model", sorted(SILENT))
 async def test_silence_lasts_until_the_client_goes(start: Start, model: str) -> None:
-    upstream = await start(lambda received: find(model)(Answer(OpenAI(), received.document, (Reply("a b c d"),), 0)))
+    upstream = await start(
+        lambda received: find(model)(ScriptedAnswer(OpenAILanguage(), received.document, (Reply("a b c d"),), 0))
+    )
     reader, writer = await connect(upstream)
     writer.write(request({"model": model, "stream": True, "messages": []}))
     async with asyncio.timeout(SECONDS):

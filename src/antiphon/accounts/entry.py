@@ -1,4 +1,5 @@
-"""An entry of the ledger: one turn, or the correction of one. Entries are added, never changed."""
+"""An entry of the ledger: one turn, the correction of one, or the sum of turns that another gateway answered. Entries
+are added, never changed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import msgspec
 
 TURN: Final = "turn"
 CORRECTION: Final = "correction"
+SUMMARY: Final = "summary"  # many turns of another gateway; `attempts` is how many
 LONGEST_TEXT: Final = 256  # characters of one text that a client chose
 MOST_TAGS: Final = 16
 MOST: Final = 10**12  # of a number in one entry: sums of millions of them fit 64 bits

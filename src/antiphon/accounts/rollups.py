@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Set
 from operator import add
 from typing import Any, Final, NamedTuple
 
-from antiphon.accounts.entry import TURN, LedgerEntry
+from antiphon.accounts.entry import SUMMARY, TURN, LedgerEntry
 
 HOUR: Final = 3_600_000_000
 DAY: Final = 24 * HOUR
@@ -111,7 +111,7 @@ def _add(sums: dict[Any, list[int]], key: object, measures: Iterable[int]) -> No
 def _measures(entry: LedgerEntry) -> Sums:
     is_turn = entry.kind == TURN
     return (
-        int(is_turn),
+        entry.attempts if entry.kind == SUMMARY else int(is_turn),
         int(is_turn and entry.status >= 400),
         int(is_turn and entry.blocked is not None),
         int(is_turn and entry.usage == "estimated"),

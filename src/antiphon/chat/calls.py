@@ -25,7 +25,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 @dataclass(slots=True)
-class Call:
+class ToolCall:
     id: str
     given_id: str | None  # the upstream's, by which its later fragments are known
     kind: tuple[str, str]
@@ -97,9 +97,9 @@ class Calls:
         self._names = names
         self._new_id = new_id
         self._texts = texts
-        self._calls: list[Call] = []
-        self._by_index: dict[int, Call] = {}
-        self._by_id: dict[str, Call] = {}
+        self._calls: list[ToolCall] = []
+        self._by_index: dict[int, ToolCall] = {}
+        self._by_id: dict[str, ToolCall] = {}
         self._opened = 0
         self.called = False  # a call that the client is to answer has been sent
         self.foreign = False  # a call of a vendor's own kind has been sent
@@ -154,14 +154,14 @@ class Calls:
                     self.unparsed.append(call.name)
         return out
 
-    def _finish_words(self, call: Call, words: str, out: list[Document]) -> None:
+    def _finish_words(self, call: ToolCall, words: str, out: list[Document]) -> None:
         call.held = ""
         call.words.append(words)
         self._say(call, words, {}, {}, out)
 
     # Which call a fragment belongs to.
 
-    def _find(self, fragment: Fragment) -> Call | None:
+    def _find(self, fragment: Fragment) -> ToolCall | None:
         if not fragment.kind[1]:
             return self._find_foreign(fragment)
         last = self._calls[-1] if self._calls else None
@@ -174,12 +174,12 @@ class Calls:
             return last
         return last if fragment.name == last.name and not last.complete() else None
 
-    def _find_foreign(self, fragment: Fragment) -> Call | None:
+    def _find_foreign(self, fragment: Fragment) -> ToolCall | None:
         known = self._by_index.get(-1 if fragment.index is None else fragment.index)
         call = known if fragment.id is None else self._by_id.get(fragment.id)
         return call if call is not None and call.kind == fragment.kind else None
 
-    def _find_by_index(self, fragment: Fragment, index: int, last: Call | None) -> Call | None:
+    def _find_by_index(self, fragment: Fragment, index: int, last: ToolCall | None) -> ToolCall | None:
         call = self._by_index.get(index)
         if call is not None:
             if fragment.id is not None and fragment.name is None:
@@ -193,7 +193,7 @@ class Calls:
         goes_on = fragment.words and last is not None and last.opened and (last.held or not last.complete())
         return last if goes_on else None
 
-    def _replaces(self, call: Call, fragment: Fragment) -> bool:
+    def _replaces(self, call: ToolCall, fragment: Fragment) -> bool:
         """Does a fragment with this call's index begin another one? (litellm#33678: every call has index 0)"""
         name, known = fragment.name, call.given_id
         if name is None or not call.name:
@@ -204,7 +204,7 @@ class Calls:
             return self._restarts(call, fragment)
         return bool(call.said()) or not self._continues(call, name)
 
-    def _restarts(self, call: Call, fragment: Fragment) -> bool:
+    def _restarts(self, call: ToolCall, fragment: Fragment) -> bool:
         """The same id, or none: another name after arguments, or a new document though this call's is complete."""
         if fragment.name is None or not call.name:
             return False
@@ -216,13 +216,13 @@ class Calls:
             return False  # the same call goes on after its empty object
         return fragment.id is None or fragment.words != call.said()  # with its id, the whole call once more
 
-    def _continues(self, call: Call, name: str) -> bool:
+    def _continues(self, call: ToolCall, name: str) -> bool:
         """Is `name` the rest of a name that was cut, rather than another tool's?"""
         return call.name not in self._names or name not in self._names or call.name + name in self._names
 
-    def _new(self, fragment: Fragment) -> Call:
+    def _new(self, fragment: Fragment) -> ToolCall:
         taken = fragment.id is None or fragment.id in self._by_id
-        call = Call(
+        call = ToolCall(
             id=self._new_id() if taken or fragment.id is None else fragment.id,
             given_id=fragment.id,
             kind=fragment.kind,
@@ -230,7 +230,7 @@ class Calls:
         self._calls.append(call)
         return call
 
-    def _bind(self, call: Call, fragment: Fragment) -> None:
+    def _bind(self, call: ToolCall, fragment: Fragment) -> None:
         if fragment.index is not None:
             self._by_index[fragment.index] = call
         if fragment.id is not None:
@@ -241,7 +241,7 @@ class Calls:
 
     # What is sent.
 
-    def _add(self, call: Call, fragment: Fragment, out: list[Document]) -> None:
+    def _add(self, call: ToolCall, fragment: Fragment, out: list[Document]) -> None:
         if fragment.name == call.name and fragment.words == call.said() and call.complete():
             return  # the whole call once more, as some send at the end
         more = self._rename(call, fragment)
@@ -264,7 +264,7 @@ class Calls:
         if words or _says(fragment.extras, call.extras) or _says(fragment.inner, call.inner):
             self._say(call, words, fragment.extras, fragment.inner, out)
 
-    def _rename(self, call: Call, fragment: Fragment) -> str:
+    def _rename(self, call: ToolCall, fragment: Fragment) -> str:
         """Takes in a name that comes, or comes on; returns what is to be sent of it after the first fragment."""
         name = fragment.name
         if not name or name == call.name or (call.name and call.said()):
@@ -280,7 +280,7 @@ class Calls:
         """A declared tool's name, or one that begins none: an unknown tool's is taken as it comes."""
         return name in self._names or not any(declared.startswith(name) for declared in self._names)
 
-    def _open(self, call: Call, out: list[Document]) -> None:
+    def _open(self, call: ToolCall, out: list[Document]) -> None:
         self._count(call)
         kind, key = call.kind
         if call.foreign:
@@ -291,7 +291,7 @@ class Calls:
         if call.words:
             self._say(call, "".join(call.words), {}, {}, out)
 
-    def _count(self, call: Call) -> None:
+    def _count(self, call: ToolCall) -> None:
         call.index = self._opened
         self._opened += 1
         if call.foreign:
@@ -300,7 +300,7 @@ class Calls:
             self.called = True
             self._texts.append(call.name)
 
-    def _say(self, call: Call, words: str, extras: Document, inner: Document, out: list[Document]) -> None:
+    def _say(self, call: ToolCall, words: str, extras: Document, inner: Document, out: list[Document]) -> None:
         call.extras.update(extras)
         call.inner.update(inner)
         if words:

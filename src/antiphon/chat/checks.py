@@ -34,7 +34,7 @@ TYPE_WORDS: Final[Mapping[type, str]] = {
 }
 
 
-class Fault(Exception):
+class RequestFault(Exception):
     """One thing wrong with a request. The message is `head`, or `head` 'path' `tail` where it names the place."""
 
     def __init__(self, head: str, tail: str | None, code: str | None, path: str = "") -> None:
@@ -66,50 +66,52 @@ def listed(values: tuple[str, ...]) -> str:
     return ", ".join(quoted[:-1]) + f", and {quoted[-1]}"
 
 
-def missing(step: str) -> Fault:
-    return Fault("Missing required parameter: ", ".", "missing_required_parameter", step)
+def missing(step: str) -> RequestFault:
+    return RequestFault("Missing required parameter: ", ".", "missing_required_parameter", step)
 
 
-def unknown(step: str) -> Fault:
-    return Fault("Unknown parameter: ", ".", "unknown_parameter", echo(step))
+def unknown(step: str) -> RequestFault:
+    return RequestFault("Unknown parameter: ", ".", "unknown_parameter", echo(step))
 
 
-def wrong_type(expected: str, value: object) -> Fault:
+def wrong_type(expected: str, value: object) -> RequestFault:
     got = TYPE_WORDS.get(type(value), "an unknown value")
-    return Fault("Invalid type for ", f": expected {expected}, but got {got} instead.", "invalid_type")
+    return RequestFault("Invalid type for ", f": expected {expected}, but got {got} instead.", "invalid_type")
 
 
-def wrong_value(value: str, supported: tuple[str, ...]) -> Fault:
-    return Fault(f"Invalid value: '{echo(value)}'. Supported values are: {listed(supported)}.", None, "invalid_value")
+def wrong_value(value: str, supported: tuple[str, ...]) -> RequestFault:
+    return RequestFault(
+        f"Invalid value: '{echo(value)}'. Supported values are: {listed(supported)}.", None, "invalid_value"
+    )
 
 
-def out_of_range(kind: str, value: float, side: str, limit: float) -> Fault:
+def out_of_range(kind: str, value: float, side: str, limit: float) -> RequestFault:
     """`kind` is integer or decimal, `side` is below or above."""
     number = "a longer number" if isinstance(value, int) and value.bit_length() > DIGITS_LIMIT else echo(str(value))
     edge, sign, code = ("minimum", ">=", "min") if side == "below" else ("maximum", "<=", "max")
     tail = f": {kind} {side} {edge} value. Expected a value {sign} {limit}, but got {number} instead."
-    return Fault("Invalid ", tail, f"{kind}_{side}_{code}_value")
+    return RequestFault("Invalid ", tail, f"{kind}_{side}_{code}_value")
 
 
-def too_long(kind: str, limit: int, length: int) -> Fault:
+def too_long(kind: str, limit: int, length: int) -> RequestFault:
     """`kind` is "a string" or "an array"."""
     noun = kind.split()[-1]
     tail = (
         f": {noun} too long. Expected {kind} with maximum length {limit}, but got {kind} with length {length} instead."
     )
-    return Fault("Invalid ", tail, f"{noun}_above_max_length")
+    return RequestFault("Invalid ", tail, f"{noun}_above_max_length")
 
 
-def empty(kind: str) -> Fault:
+def empty(kind: str) -> RequestFault:
     noun = kind.split()[-1]
     article = kind.split()[0]
     tail = f": empty {noun}. Expected {article} {noun} with minimum length 1, but got an empty {noun} instead."
-    return Fault("Invalid ", tail, f"empty_{noun}")
+    return RequestFault("Invalid ", tail, f"empty_{noun}")
 
 
-def unmatched(pattern: str) -> Fault:
+def unmatched(pattern: str) -> RequestFault:
     tail = f": string does not match pattern. Expected a string that matches the pattern '{pattern}'."
-    return Fault("Invalid ", tail, "invalid_value")
+    return RequestFault("Invalid ", tail, "invalid_value")
 
 
 # Checks of one value
@@ -199,7 +201,7 @@ def each(item: Check, items: list[Any], strict: bool) -> None:
         for value in items:
             index += 1
             item(value, strict)
-    except Fault as fault:
+    except RequestFault as fault:
         fault.under(f"[{index}]")
         raise
 
@@ -231,7 +233,7 @@ def either(scalar: Check, items: Check, expected: str) -> Check:
         elif type(value) is list or type(value) is dict:
             try:
                 items(value, strict)
-            except Fault as fault:
+            except RequestFault as fault:
                 # The composed form's own complaint about the outermost type would name one of the two forms only.
                 raise (
                     wrong_type(expected, value) if fault.code == "invalid_type" and not fault.path else fault
@@ -250,7 +252,7 @@ def record(fields: Mapping[str, Check], *required: str, shape_travels: bool = Fa
     `also`: names that vendors know here, and the gateway too.
     """
     rows = tuple(fields.items())
-    names = Names((*fields, *also))
+    names = KnownNames((*fields, *also))
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not dict:
@@ -269,7 +271,7 @@ def record(fields: Mapping[str, Check], *required: str, shape_travels: bool = Fa
                 item = value.get(name)
                 if item is not None or (name in needed):
                     field(item, strict)
-        except Fault as fault:
+        except RequestFault as fault:
             fault.under("." + name)
             raise
 
@@ -282,7 +284,7 @@ def refuse_unknown(value: Mapping[str, Any], fields: Mapping[str, Check], dot: s
             raise unknown(dot + name)
 
 
-class Names:
+class KnownNames:
     """The known names of an object. Some readers take `Content` for `content` (Go, cJSON): what they would read was not
     judged, so a name that looks like a known one is refused."""
 
@@ -296,14 +298,14 @@ class Names:
     def refuse_look_alikes(self, value: Mapping[str, Any], dot: str = "") -> None:
         unknown = value.keys() - self.exact
         if len(unknown) > MOST_UNKNOWN:
-            raise Fault(TOO_MANY_UNKNOWN, None, "json_too_many_values")
+            raise RequestFault(TOO_MANY_UNKNOWN, None, "json_too_many_values")
         if unknown <= self._fine or (len(unknown) > 1 and _is_plain("".join([name[:NAME_LOOK] for name in unknown]))):
             return
         looks = self._looks
         if not looks.keys().isdisjoint(map(_look, unknown)):
             name = next(name for name in value if name in unknown and _look(name) in looks)
             tail = f". Did you mean '{looks[_look(name)]}'?"
-            raise Fault("Unknown parameter: ", tail, "unknown_parameter", echo(dot + name))
+            raise RequestFault("Unknown parameter: ", tail, "unknown_parameter", echo(dot + name))
         if len(self._fine) + len(unknown) <= MOST_FINE and max(map(len, unknown)) <= NAME_LOOK:
             self._fine |= unknown
 
@@ -326,7 +328,7 @@ def tagged(variants: Mapping[str, Check], *, travels: bool = True) -> Check:
     `travels` is False where the gateway itself must read the object.
     """
     supported = tuple(variants)
-    names = Names(("type", *variants))  # those of a vendor's own form; a variant knows its own
+    names = KnownNames(("type", *variants))  # those of a vendor's own form; a variant knows its own
 
     def check(value: Any, strict: bool) -> None:
         if type(value) is not dict:

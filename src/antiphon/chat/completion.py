@@ -13,7 +13,7 @@ from typing import Final
 
 from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.calls import Calls, LegacyCall
-from antiphon.chat.delta import MAX_CHOICES, State, read_choice
+from antiphon.chat.delta import MAX_CHOICES, ChoiceState, read_choice
 from antiphon.chat.event import Lenient, scrub, too_deep, truncated
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
 from antiphon.chat.finish import CUT, STOP, read_finish
@@ -153,7 +153,7 @@ def _conform_choice(choice: Document, request: ChatRequest, calls: Calls, confor
     reason = _finish(choice, message)
     sent = dict(message)
     texts = conformed.texts
-    state = State(choice["index"], calls, LegacyCall(texts), ThinkSplitter() if think else None, whole=True)
+    state = ChoiceState(choice["index"], calls, LegacyCall(texts), ThinkSplitter() if think else None, whole=True)
     entry = {"delta": message, "finish_reason": reason, "logprobs": choice.get("logprobs")}
     read = read_choice(entry, state, lenient=False)
     if think:
@@ -173,7 +173,7 @@ def _conform_choice(choice: Document, request: ChatRequest, calls: Calls, confor
         choice["logprobs"] = read.logprobs
 
 
-def _conform_calls(said: Document, called: object, legacy_called: object, state: State, *, whole: bool) -> None:
+def _conform_calls(said: Document, called: object, legacy_called: object, state: ChoiceState, *, whole: bool) -> None:
     state.calls.take_whole(called)
     state.legacy.take(legacy_called)
     state.calls.close(whole=whole)

@@ -1,6 +1,6 @@
 """One choice of an upstream's chunk, read: text in strings, reasoning in one place, a finish reason of the enum.
 
-`read_choice` takes the entry apart; `State` is what the machine remembers of a choice between its entries.
+`read_choice` takes the entry apart; `ChoiceState` is what the machine remembers of a choice between its entries.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SCALARS: Final = (str, int, float)
 
 
 @dataclass(slots=True)
-class State:
+class ChoiceState:
     """A choice under way."""
 
     index: int
@@ -107,7 +107,7 @@ class Read:
     tool_calls: object = None
     function_call: object = None
 
-    def says_nothing(self, state: State) -> bool:
+    def says_nothing(self, state: ChoiceState) -> bool:
         return not says(self.extras, state.sent) and not says(self.aside, state.sent)
 
     def take_native(self) -> Document:
@@ -153,7 +153,7 @@ def is_remark(choice: object) -> bool:
     return (not delta or isinstance(delta, dict)) and not any(choice.get(key) for key in said)
 
 
-def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
+def read_choice(choice: Document, state: ChoiceState, *, lenient: bool) -> Read:
     """Empties `choice` and its delta of what is known: what is left of them are the extras."""
     error = choice.pop("error", None)
     if is_error(error):
@@ -174,7 +174,7 @@ def read_choice(choice: Document, state: State, *, lenient: bool) -> Read:
     return read
 
 
-def _read_change(choice: Document, state: State) -> Document:
+def _read_change(choice: Document, state: ChoiceState) -> Document:
     """The choice's delta; a `message` in its place where the upstream streams none."""
     delta = choice.pop("delta", None)
     if delta is None and isinstance(choice.get("message"), dict) and not state.streamed:
@@ -219,7 +219,7 @@ def _without_index(part: Document) -> Document:
     return {key: value for key, value in part.items() if key != "index"}
 
 
-def _read_text(read: Read, state: State, lenient: bool) -> None:
+def _read_text(read: Read, state: ChoiceState, lenient: bool) -> None:
     delta = read.aside
     pieces = _read_reasoning(delta)
     content = delta.pop("content", "")
@@ -246,7 +246,7 @@ def _read_text(read: Read, state: State, lenient: bool) -> None:
     read.text = {key: words for key, words in pieces.items() if words}
 
 
-def _heal(pieces: dict[str, str], state: State) -> None:
+def _heal(pieces: dict[str, str], state: ChoiceState) -> None:
     for key, words in pieces.items():
         pieces[key], tail = heal(state.tails.pop(key, "") + words)
         if tail:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
-    Fault,
+    RequestFault,
     array,
     boolean,
     decimal,
@@ -51,10 +51,10 @@ def check_bias(value: Any, strict: bool) -> None:
             token.isascii() and token.isdigit()
         ):  # llama.cpp takes words for keys, OpenAI token ids only
             head = f"Invalid key in 'logit_bias': {echo(token)}. You should only be submitting non-negative integers."
-            raise Fault(head, None, None)
+            raise RequestFault(head, None, None)
         try:
             BIAS(bias, strict)
-        except Fault as fault:
+        except RequestFault as fault:
             fault.under("." + echo(token))
             raise
 
@@ -66,12 +66,12 @@ def check_metadata(value: Any, strict: bool, size: Callable[[str], int] = len) -
     if len(value) > MOST_PAIRS:
         tail = f": too many properties. Expected an object with at most {MOST_PAIRS} properties, "
         tail += f"but got an object with {len(value)} properties instead."
-        raise Fault("Invalid ", tail, "object_above_max_properties")
+        raise RequestFault("Invalid ", tail, "object_above_max_properties")
     for key, item in value.items():
         if len(key) > MOST_KEY:
             tail = f": property name too long. Expected a property name with maximum length {MOST_KEY}, "
             tail += f"but got a property name with length {len(key)} instead."
-            raise Fault("Invalid ", tail, "property_name_above_max_length")
+            raise RequestFault("Invalid ", tail, "property_name_above_max_length")
         if type(item) is str and size(item) <= MOST_VALUE:
             continue
         fault = too_long("a string", MOST_VALUE, size(item)) if type(item) is str else wrong_type("a string", item)
@@ -85,7 +85,7 @@ def check_top_logprobs(value: Any, strict: bool) -> None:
     if value < 0:
         raise out_of_range("integer", value, "below", 0)
     if value > 20:  # OpenAI's own sentence for this field, which has no code
-        raise Fault("Invalid value for ", ": must be less than or equal to 20.", None)
+        raise RequestFault("Invalid value for ", ": must be less than or equal to 20.", None)
 
 
 RESPONSE_FORMAT: Final = tagged(
@@ -197,19 +197,19 @@ def needs_json(document: Document, strict: bool) -> None:
         return
     if not any("json" in said.lower() for said in texts(document["messages"])):
         head = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-        raise Fault(head, None, None, "messages")
+        raise RequestFault(head, None, None, "messages")
 
 
 def needs_stream(document: Document, strict: bool) -> None:
     if document.get("stream") is not True:
         head = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-        raise Fault(head, None, None, "stream_options")
+        raise RequestFault(head, None, None, "stream_options")
 
 
 def needs_logprobs(document: Document, strict: bool) -> None:
     if document.get("logprobs") is not True:
         head = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
-        raise Fault(head, None, None, "top_logprobs")
+        raise RequestFault(head, None, None, "top_logprobs")
 
 
 NEEDS: Final[Mapping[str, Need]] = {

@@ -12,7 +12,7 @@ from typing import Any, Final
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
-    Fault,
+    RequestFault,
     array,
     either,
     empty,
@@ -167,7 +167,7 @@ def check_messages(messages: list[Any], strict: bool) -> None:
             if len(message) == 2 and type(message.get("content")) is str and type(role) is str and role in PLAIN_ROLES:
                 continue  # nearly every message of nearly every request
             called = check_message(message, role, strict) or called
-    except Fault as fault:
+    except RequestFault as fault:
         fault.under(f"[{index}]")
         raise
     if called:
@@ -197,23 +197,23 @@ def check_answers(messages: list[Document]) -> None:
     for index, message in enumerate(messages):
         if message["role"] == "tool":
             if asked is None:
-                raise Fault(ORPHAN, None, None, f"[{index}].role")
+                raise RequestFault(ORPHAN, None, None, f"[{index}].role")
             if message["tool_call_id"] not in asked:
                 raise stray(message["tool_call_id"], index)
             waiting.discard(message["tool_call_id"])
             continue
         if waiting:
-            raise Fault(UNANSWERED, None, None)
+            raise RequestFault(UNANSWERED, None, None)
         calls = message.get("tool_calls") if message["role"] == "assistant" else None
         asked = {call["id"] for call in calls if type(call.get("id")) is str} if calls else None
         waiting = set(asked or ())
     if waiting:
-        raise Fault(UNANSWERED, None, None)
+        raise RequestFault(UNANSWERED, None, None)
 
 
-def stray(call_id: str, index: int) -> Fault:
+def stray(call_id: str, index: int) -> RequestFault:
     head = f"Invalid parameter: 'tool_call_id' of '{call_id[:64]}' not found in 'tool_calls' of previous message."
-    return Fault(head, None, None, f"[{index}].tool_call_id")
+    return RequestFault(head, None, None, f"[{index}].tool_call_id")
 
 
 def texts(messages: list[Document]) -> Iterator[str]:

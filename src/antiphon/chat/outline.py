@@ -58,10 +58,10 @@ class Outline:
         self._begin = self._start.encode()
         self._mark = re.compile(f"<{token}([0-9]{{{DIGITS}}})[^>]*>")
 
-    def whole(self, encoded: bytes) -> Whole:
+    def whole(self, encoded: bytes) -> JsonPieces:
         """A light document that was encoded, with nothing left out."""
         first, *others = encoded.split(self._begin)
-        return Whole(self.body, first, [(self._spans[int(part[:DIGITS])], part) for part in others])
+        return JsonPieces(self.body, first, [(self._spans[int(part[:DIGITS])], part) for part in others])
 
     def restore(self, value: Any) -> Any:
         """A light value with nothing left out. All of it is parsed: this takes time and memory."""
@@ -143,7 +143,7 @@ class Outline:
         return decoded(self.body, start, end)
 
 
-class Whole:
+class JsonPieces:
     """A JSON text in pieces."""
 
     __slots__ = ("_body", "_first", "_others", "size")

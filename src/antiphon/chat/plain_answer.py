@@ -34,7 +34,7 @@ class CompletionDetails(Struct, gc=False, omit_defaults=True):
     rejected_prediction_tokens: Tokens
 
 
-class Usage(Struct, gc=False, omit_defaults=True):
+class AnswerUsage(Struct, gc=False, omit_defaults=True):
     prompt_tokens: Tokens
     completion_tokens: Tokens
     total_tokens: Tokens
@@ -42,27 +42,27 @@ class Usage(Struct, gc=False, omit_defaults=True):
     completion_tokens_details: CompletionDetails
 
 
-class Function(Struct, gc=False, omit_defaults=True):
+class AnswerFunction(Struct, gc=False, omit_defaults=True):
     name: Text
     arguments: str
     input: Absent = ABSENT
 
 
-class Call(Struct, gc=False, omit_defaults=True, forbid_unknown_fields=True):
+class AnswerCall(Struct, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """What else a call has is judged as well: then it takes the whole way."""
 
     id: Text
     type: Literal["function"]
-    function: Function
+    function: AnswerFunction
     index: int | UnsetType = UNSET
 
 
-class Message(Struct, gc=False, omit_defaults=True):
+class AnswerMessage(Struct, gc=False, omit_defaults=True):
     role: Literal["assistant"]
     content: Text | None
     refusal: Text | None
     annotations: list[Any]
-    tool_calls: Annotated[list[Call], Meta(min_length=1)] | Absent = ABSENT
+    tool_calls: Annotated[list[AnswerCall], Meta(min_length=1)] | Absent = ABSENT
     function_call: Absent = ABSENT
     audio: Absent = ABSENT
     reasoning: Absent = ABSENT
@@ -74,9 +74,9 @@ class Message(Struct, gc=False, omit_defaults=True):
     finish_reason: Absent = ABSENT
 
 
-class Choice(Struct, gc=False, omit_defaults=True):
+class AnswerChoice(Struct, gc=False, omit_defaults=True):
     index: Literal[0]
-    message: Message
+    message: AnswerMessage
     finish_reason: Literal["stop", "length", "content_filter", "tool_calls"]
     logprobs: None
     error: Absent = ABSENT
@@ -88,8 +88,8 @@ class PlainAnswer(Struct, gc=False, omit_defaults=True):
     object: Literal["chat.completion"]
     created: Annotated[int, Meta(ge=1, le=100_000_000_000)]
     model: Text
-    choices: Annotated[list[Choice], Meta(min_length=1, max_length=1)]
-    usage: Usage
+    choices: Annotated[list[AnswerChoice], Meta(min_length=1, max_length=1)]
+    usage: AnswerUsage
     system_fingerprint: str = ""
     service_tier: str | UnsetType | None = UNSET
     error: Absent = ABSENT
@@ -97,12 +97,12 @@ class PlainAnswer(Struct, gc=False, omit_defaults=True):
     obfuscation: Absent = ABSENT
 
 
-class Outline(Struct, gc=False):
+class AnswerOutline(Struct, gc=False):
     choices: Raw
 
 
 _read: Final = msgspec.json.Decoder(PlainAnswer).decode
-_read_outline: Final = msgspec.json.Decoder(Outline).decode
+_read_outline: Final = msgspec.json.Decoder(AnswerOutline).decode
 _read_object: Final = msgspec.json.Decoder(dict[str, Any]).decode
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -133,7 +133,7 @@ def read_plain(body: bytes, *, named_tool: bool = False) -> PlainAnswer | None:
     return answer if body.isascii() or _is_utf8(body) else None
 
 
-def _is_finished(choice: Choice, named_tool: bool) -> bool:
+def _is_finished(choice: AnswerChoice, named_tool: bool) -> bool:
     """As its calls, or the want of any, demand: see `finish.settle_finish`. Raises ValueError where one is broken."""
     message, finish = choice.message, choice.finish_reason
     calls = message.tool_calls

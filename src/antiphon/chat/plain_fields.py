@@ -28,11 +28,11 @@ class Plain(Struct, gc=False, forbid_unknown_fields=True):
     """Nothing here can refer back to itself: the garbage collector need not look at it."""
 
 
-class Part(Plain, tag_field="type"):
+class PlainPart(Plain, tag_field="type"):
     """One part of a message's content."""
 
 
-class TextPart(Part, tag="text"):
+class TextPart(PlainPart, tag="text"):
     text: str
 
 
@@ -41,7 +41,7 @@ class ImageUrl(Plain):
     detail: Maybe[Literal["auto", "low", "high"]] = UNSET
 
 
-class ImagePart(Part, tag="image_url"):
+class ImagePart(PlainPart, tag="image_url"):
     image_url: ImageUrl
 
 
@@ -50,21 +50,21 @@ class InputAudio(Plain):
     format: Literal["wav", "mp3"]
 
 
-class AudioPart(Part, tag="input_audio"):
+class AudioPart(PlainPart, tag="input_audio"):
     input_audio: InputAudio
 
 
-class File(Plain):
+class PlainFile(Plain):
     file_data: Maybe[str] = UNSET
     file_id: Maybe[str] = UNSET
     filename: Maybe[str] = UNSET
 
 
-class FilePart(Part, tag="file"):
-    file: File
+class FilePart(PlainPart, tag="file"):
+    file: PlainFile
 
 
-class RefusalPart(Part, tag="refusal"):
+class RefusalPart(PlainPart, tag="refusal"):
     refusal: str
 
 
@@ -90,29 +90,29 @@ class PlainCall(Plain):
     function: CalledFunction
 
 
-class Message(Plain, tag_field="role"):
+class PlainMessage(Plain, tag_field="role"):
     role: ClassVar[str]
 
 
-class SystemMessage(Message, tag="system"):
+class SystemMessage(PlainMessage, tag="system"):
     role = "system"
     content: Maybe[str | TextParts] = UNSET
     name: Maybe[str] = UNSET
 
 
-class DeveloperMessage(Message, tag="developer"):
+class DeveloperMessage(PlainMessage, tag="developer"):
     role = "developer"
     content: Maybe[str | TextParts] = UNSET
     name: Maybe[str] = UNSET
 
 
-class UserMessage(Message, tag="user"):
+class UserMessage(PlainMessage, tag="user"):
     role = "user"
     content: Maybe[str | UserParts] = UNSET
     name: Maybe[str] = UNSET
 
 
-class AssistantMessage(Message, tag="assistant"):
+class AssistantMessage(PlainMessage, tag="assistant"):
     role = "assistant"
     content: Maybe[str | AssistantParts] = UNSET
     refusal: Maybe[str] = UNSET
@@ -120,7 +120,7 @@ class AssistantMessage(Message, tag="assistant"):
     name: Maybe[str] = UNSET
 
 
-class ToolMessage(Message, tag="tool"):
+class ToolMessage(PlainMessage, tag="tool"):
     role = "tool"
     tool_call_id: str
     content: Maybe[str | TextParts] = UNSET
@@ -130,7 +130,7 @@ class ToolMessage(Message, tag="tool"):
 AnyMessage = SystemMessage | DeveloperMessage | UserMessage | AssistantMessage | ToolMessage
 
 
-class Function(Plain):
+class PlainFunction(Plain):
     name: Name
     description: Maybe[str] = UNSET
     parameters: Maybe[Schema] = UNSET
@@ -139,16 +139,16 @@ class Function(Plain):
 
 class FunctionTool(Plain):
     type: Literal["function"]
-    function: Function
+    function: PlainFunction
 
 
-class Named(Plain):
+class PlainNamed(Plain):
     name: str
 
 
 class NamedChoice(Plain):
     type: Literal["function"]
-    function: Named
+    function: PlainNamed
 
 
 class Format(Plain, tag_field="type"):

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from antiphon.chat.answer_defaults import Document
-from antiphon.chat.checks import Fault
+from antiphon.chat.checks import RequestFault
 from antiphon.chat.messages import check_answers
 from antiphon.chat.moderated_text import file_words
 from antiphon.chat.plain_fields import (
@@ -141,7 +141,7 @@ def _are_answered(messages: list[AnyMessage]) -> bool:
             return True
     try:
         check_answers([_outline(message) for message in messages])
-    except Fault:
+    except RequestFault:
         return False
     return True
 

@@ -15,8 +15,8 @@ import msgspec
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
-    Fault,
-    Names,
+    KnownNames,
+    RequestFault,
     boolean,
     each,
     empty,
@@ -121,16 +121,16 @@ def check_input(value: Any, strict: bool) -> None:
     if type(value) is not list:
         return
     if len(value) > MOST_INPUTS:
-        raise Fault("Invalid ", f": array length must be {MOST_INPUTS} or less.", None)
+        raise RequestFault("Invalid ", f": array length must be {MOST_INPUTS} or less.", None)
     if "" in value:
         fault = empty_input("")
         fault.under(f"[{value.index('')}]")
         raise fault
 
 
-def empty_input(value: object) -> Fault:
+def empty_input(value: object) -> RequestFault:
     noun = "string" if value == "" else "array"
-    return Fault("Invalid ", f": input cannot be an empty {noun}.", None)
+    return RequestFault("Invalid ", f": input cannot be an empty {noun}.", None)
 
 
 def needs_best_of(document: Document, strict: bool) -> None:
@@ -139,7 +139,7 @@ def needs_best_of(document: Document, strict: bool) -> None:
         head = "You requested that the server return more choices than it will generate (HINT: you must set 'n' "
         head += f"(currently {n}) to be at most 'best_of' (currently {best}), or omit either parameter if you don't "
         head += "specifically want to use them.)"
-        raise Fault(head, None, None, "best_of")
+        raise RequestFault(head, None, None, "best_of")
 
 
 _SHARED: Final = (
@@ -185,7 +185,7 @@ check_part: Final = tagged({"text": record({"text": string, "type": string}, "te
 MODERATION_FIELDS: Final[Mapping[str, Check]] = {"input": check_moderated, "model": string}
 
 
-NAMES: Final = Names({*COMPLETION_FIELDS, *EMBEDDING_FIELDS, *MODERATION_FIELDS})
+NAMES: Final = KnownNames({*COMPLETION_FIELDS, *EMBEDDING_FIELDS, *MODERATION_FIELDS})
 
 
 def parse_completion(document: Document, *, strict: bool, outline: Outline | None = None) -> PromptRequest:
@@ -230,7 +230,7 @@ def _check(
             refuse_unknown(document, fields)
         NAMES.refuse_look_alikes(document)
         check_fields(document, strict, fields, needs)
-    except Fault as fault:
+    except RequestFault as fault:
         raise refusal(fault) from None
     return model
 

@@ -17,7 +17,7 @@ import msgspec
 
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
-from antiphon.chat.checks import ECHO_LIMIT, Check, Fault, Names, echo, refuse_unknown, wrong_type
+from antiphon.chat.checks import ECHO_LIMIT, Check, KnownNames, RequestFault, echo, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need, check_metadata
 from antiphon.chat.messages import check_present
 from antiphon.chat.outline import Outline
@@ -29,7 +29,7 @@ STEP: Final = re.compile(r"[^.\[\]]+")  # of the path of a fault
 NO_MODEL: Final = "you must provide a model parameter"
 
 KNOWN: Final = {**FIELDS, "model": FIELDS["user"]}
-NAMES: Final = Names(KNOWN)
+NAMES: Final = KnownNames(KNOWN)
 DECODER: Final = msgspec.json.Decoder()
 
 
@@ -102,7 +102,7 @@ def parse(document: Document, *, strict: bool, outline: Outline | None = None) -
             refuse_unknown(document, KNOWN)
         NAMES.refuse_look_alikes(document)
         check_fields(document, strict, FIELDS if outline is None else light_fields(outline))
-    except Fault as fault:
+    except RequestFault as fault:
         raise (refusal(fault) if outline is None else light_refusal(fault, document, outline)) from None
     return read(document, model, outline)
 
@@ -120,11 +120,11 @@ def refuse_model(model: object) -> RequestError:
     return refusal(fault)
 
 
-def refusal(fault: Fault) -> RequestError:
+def refusal(fault: RequestFault) -> RequestError:
     return RequestError(fault.message, param=fault.path, code=fault.code)
 
 
-def light_refusal(fault: Fault, document: Document, outline: Outline) -> RequestError:
+def light_refusal(fault: RequestFault, document: Document, outline: Outline) -> RequestError:
     """The refusal of a light document. It tells of a long value as it was sent."""
     value: Any = document
     for step in STEP.findall(fault.path):
@@ -148,7 +148,7 @@ def check_fields(
             continue
         try:
             fields[name](value, strict)
-        except Fault as fault:
+        except RequestFault as fault:
             fault.under(name)
             raise
         if name in needs:

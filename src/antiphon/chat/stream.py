@@ -16,8 +16,8 @@ from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.completion import chunks
 from antiphon.chat.delta import (
     SILENT,
+    ChoiceState,
     Read,
-    State,
     has_tokens,
     is_remark,
     read_choice,
@@ -65,7 +65,7 @@ class ChatStream:
         self._sources = sources
         self._think = think
         self._names = request.tool_names
-        self._choices: list[State] = []
+        self._choices: list[ChoiceState] = []
         self._open: set[int] = set()  # choices introduced and not finished
         self._ended: set[int] = set()  # sources
         self._own_index: dict[int, int] = {}  # fan-out: the index a source gives its choice
@@ -254,7 +254,7 @@ class ChatStream:
             return
         self._relay(state, read, self._deltas(state, read, lenient), fresh, out)
 
-    def _deltas(self, state: State, read: Read, lenient: bool) -> list[Document]:
+    def _deltas(self, state: ChoiceState, read: Read, lenient: bool) -> list[Document]:
         """What the entry adds, one delta per piece: text first, then each fragment of a call."""
         calls: list[Document] = []
         if read.tool_calls is not None:
@@ -271,7 +271,7 @@ class ChatStream:
         return calls
 
     def _relay(
-        self, state: State, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
+        self, state: ChoiceState, read: Read, deltas: list[Document], fresh: Document | None, out: list[Document]
     ) -> None:
         """Sends an entry's pieces. Its extras ride on the last, or on the role chunk made for it. Where an entry has
         text and the end, each of them takes its own."""
@@ -297,7 +297,7 @@ class ChatStream:
         elif not read.says_nothing(state) and not (read.role and _repeats(read, opening)):
             out.append(self._piece(state, read.aside, extras=read.extras))
 
-    def _finish(self, state: State, reason: str, extras: Document, out: list[Document]) -> None:
+    def _finish(self, state: ChoiceState, reason: str, extras: Document, out: list[Document]) -> None:
         text = state.flush()
         if text or state.tokens:
             self.texts += text.values()
@@ -344,7 +344,7 @@ class ChatStream:
         """Role chunks for this choice and every one below that has none: SDKs' accumulators need the order."""
         fresh = None
         for new in range(len(self._choices), index + 1):
-            state = State(
+            state = ChoiceState(
                 index=new,
                 calls=Calls(self._names, self._stamp.new_call_id, self.texts),
                 legacy=LegacyCall(self.texts),
@@ -358,7 +358,7 @@ class ChatStream:
 
     def _piece(
         self,
-        state: State,
+        state: ChoiceState,
         delta: Document,
         *,
         finish: str | None = None,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from antiphon.chat.checks import (
     Check,
-    Fault,
+    RequestFault,
     array,
     boolean,
     either,
@@ -41,7 +41,7 @@ def check_function(value: Any, strict: bool) -> None:
     # No upstream calls a function whose arguments are no object. A schema without a type (`$ref`) is its own matter.
     if type(kind) is str and kind != "object":
         head = f"Invalid schema for function '{value['name']}': schema must be a JSON Schema of 'type: \"object\"', "
-        raise Fault(head + f"got 'type: \"{kind[:64]}\"'.", None, "invalid_function_parameters", ".parameters")
+        raise RequestFault(head + f"got 'type: \"{kind[:64]}\"'.", None, "invalid_function_parameters", ".parameters")
 
 
 CUSTOM: Final = record(

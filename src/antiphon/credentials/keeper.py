@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from antiphon.credentials import kept
-from antiphon.credentials.sources import Fetched, FetchError, Source
+from antiphon.credentials.sources import CredentialSource, Fetched, FetchError
 from antiphon.heartbeat import beat
 
 EARLY: Final = 0.2  # of its life is left when a credential is fetched anew
@@ -22,13 +22,15 @@ BACKOFF: Final = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # seconds after one failure,
 Log = Callable[[str], None]
 
 
-def run(sources: Mapping[str, Source], names: Mapping[str, str], log: Log, *, told: int, life: int) -> None:
+def run(sources: Mapping[str, CredentialSource], names: Mapping[str, str], log: Log, *, told: int, life: int) -> None:
     """`sources`: by the files to write; `names`: of the upstreams, by the same; `told`: the pipe for signs of life;
     `life`: a pipe whose end means that the supervisor is gone."""
     asyncio.run(_keep(sources, names, log, told, life))
 
 
-async def _keep(sources: Mapping[str, Source], names: Mapping[str, str], log: Log, told: int, life: int) -> None:
+async def _keep(
+    sources: Mapping[str, CredentialSource], names: Mapping[str, str], log: Log, told: int, life: int
+) -> None:
     loop = asyncio.get_running_loop()
     stopping, ready = asyncio.Event(), asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
@@ -42,7 +44,7 @@ async def _keep(sources: Mapping[str, Source], names: Mapping[str, str], log: Lo
         task.cancel()
 
 
-async def keep_fresh(source: Source, file: str, name: str, log: Log) -> None:
+async def keep_fresh(source: CredentialSource, file: str, name: str, log: Log) -> None:
     failures = 0
     while True:
         try:

@@ -32,7 +32,7 @@ class FetchError(Exception):
     """The message is for the log: it never holds a secret."""
 
 
-class Source(Protocol):
+class CredentialSource(Protocol):
     def fetch(self) -> Fetched: ...
 
 

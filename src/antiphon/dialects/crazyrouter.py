@@ -8,15 +8,15 @@ from typing import Final
 from antiphon.dialects.dialect import Dialect, IdForm
 from antiphon.dialects.error_bodies import crazyrouter_body
 from antiphon.dialects.shapes import CRAZYROUTER_CHUNK, CRAZYROUTER_COMPLETION
-from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling
+from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling
 
 CRAZYROUTER: Final = Dialect(
     name="crazyrouter",
     id_form=IdForm.PREFIXED,
     spelling=Spelling(
         object="chat.completion",
-        fingerprint=Fingerprint.NULLABLE,
-        chunk_fingerprint=Fingerprint.ABSENT,
+        fingerprint=FingerprintRule.NULLABLE,
+        chunk_fingerprint=FingerprintRule.ABSENT,
         logprobs=Logprobs.REQUESTED,
         chunk_usage=ChunkUsage.ABSENT,
         usage_details=False,

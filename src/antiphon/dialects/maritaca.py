@@ -8,15 +8,15 @@ from typing import Final
 from antiphon.dialects.dialect import Dialect, IdForm
 from antiphon.dialects.error_bodies import maritaca_body
 from antiphon.dialects.shapes import MARITACA_CHUNK, MARITACA_COMPLETION
-from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling
+from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling
 
 MARITACA: Final = Dialect(
     name="maritaca",
     id_form=IdForm.UUID,
     spelling=Spelling(
         object=None,
-        fingerprint=Fingerprint.DERIVED,
-        chunk_fingerprint=Fingerprint.DERIVED,
+        fingerprint=FingerprintRule.DERIVED,
+        chunk_fingerprint=FingerprintRule.DERIVED,
         logprobs=Logprobs.ALWAYS,
         chunk_usage=ChunkUsage.ABSENT,
         usage_details=False,

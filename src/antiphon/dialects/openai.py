@@ -8,15 +8,15 @@ from typing import Final
 from antiphon.dialects.dialect import Dialect, IdForm
 from antiphon.dialects.error_bodies import openai_body
 from antiphon.dialects.shapes import OPENAI_CHUNK, OPENAI_COMPLETION
-from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling
+from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling
 
 OPENAI: Final = Dialect(
     name="openai",
     id_form=IdForm.PREFIXED,
     spelling=Spelling(
         object="chat.completion",
-        fingerprint=Fingerprint.PRESENT,
-        chunk_fingerprint=Fingerprint.PRESENT,
+        fingerprint=FingerprintRule.PRESENT,
+        chunk_fingerprint=FingerprintRule.PRESENT,
         logprobs=Logprobs.ALWAYS,
         chunk_usage=ChunkUsage.REQUESTED,
         usage_details=True,

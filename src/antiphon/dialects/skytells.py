@@ -8,15 +8,15 @@ from typing import Final
 from antiphon.dialects.dialect import Dialect, IdForm
 from antiphon.dialects.error_bodies import skytells_body
 from antiphon.dialects.shapes import SKYTELLS_CHUNK, SKYTELLS_COMPLETION
-from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling
+from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling
 
 SKYTELLS: Final = Dialect(
     name="skytells",
     id_form=IdForm.PREFIXED,
     spelling=Spelling(
         object="chat.completion",
-        fingerprint=Fingerprint.NULLABLE,
-        chunk_fingerprint=Fingerprint.NULLABLE,
+        fingerprint=FingerprintRule.NULLABLE,
+        chunk_fingerprint=FingerprintRule.NULLABLE,
         logprobs=Logprobs.ALWAYS,
         chunk_usage=ChunkUsage.ALWAYS,
         usage_details=True,

@@ -13,7 +13,7 @@ from enum import Enum
 from antiphon.dialects.shapes import Shape
 
 
-class Fingerprint(Enum):
+class FingerprintRule(Enum):
     """`system_fingerprint`."""
 
     PRESENT = "only when it has a value"  # OpenAI's schema: optional, not nullable
@@ -40,8 +40,8 @@ class ChunkUsage(Enum):
 @dataclass(frozen=True, slots=True)
 class Spelling:
     object: str | None  # of a completion; None: the operator's choice [maritaca-object]
-    fingerprint: Fingerprint
-    chunk_fingerprint: Fingerprint
+    fingerprint: FingerprintRule
+    chunk_fingerprint: FingerprintRule
     logprobs: Logprobs
     chunk_usage: ChunkUsage
     usage_details: bool  # both details objects always there, zeros where unknown [usage-details]

@@ -16,7 +16,7 @@ from antiphon.chat.usage import settle_usage
 from antiphon.dialects.filters import choice_results, prompt_results
 from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last
 from antiphon.dialects.shapes import prune
-from antiphon.dialects.spelling import ChunkUsage, Fingerprint, Logprobs, Spelling, WriteOptions
+from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling, WriteOptions
 
 # Content and its obfuscation together are a multiple of this many characters: an observer of sizes learns no more.
 OBFUSCATION_STEP: Final = 32
@@ -62,7 +62,9 @@ class Writer:
         self._unjudged = choice_results(None, judged=options.judged) if spelling.filter_results else None
         self._keeps_obfuscation = request.include_obfuscation
         self._entropy = options.entropy if spelling.obfuscates and request.include_obfuscation else None
-        self._plain = spelling.chunk_fingerprint is Fingerprint.PRESENT and self._entropy is None and not options.strict
+        self._plain = (
+            spelling.chunk_fingerprint is FingerprintRule.PRESENT and self._entropy is None and not options.strict
+        )
 
     @property
     def repeats(self) -> bool:
@@ -204,17 +206,17 @@ class Writer:
             prune(document, self._spelling.chunk)
         return document
 
-    def _put_fingerprint(self, document: Document, rule: Fingerprint) -> None:
-        if rule is Fingerprint.ABSENT:
+    def _put_fingerprint(self, document: Document, rule: FingerprintRule) -> None:
+        if rule is FingerprintRule.ABSENT:
             document.pop("system_fingerprint", None)
             return
         known = document.get("system_fingerprint")
         if not isinstance(known, str):
             known = None
-        if rule is Fingerprint.DERIVED:
+        if rule is FingerprintRule.DERIVED:
             document["system_fingerprint"] = self._pin_fingerprint(known)
         elif known is None:
-            if rule is Fingerprint.NULLABLE:
+            if rule is FingerprintRule.NULLABLE:
                 document["system_fingerprint"] = None
             else:
                 document.pop("system_fingerprint", None)

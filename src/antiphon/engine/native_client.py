@@ -88,8 +88,8 @@ class NativeClient:
             return await events.whole()
 
     @asynccontextmanager
-    async def _call(self, method: bytes, path: str, document: Document, clock: _Clock) -> AsyncIterator[_Events]:
-        events = _Events(clock.hear)
+    async def _call(self, method: bytes, path: str, document: Document, clock: _Clock) -> AsyncIterator[_CallEvents]:
+        events = _CallEvents(clock.hear)
         body = msgspec.json.encode(document) if method == b"POST" else b""
         with clock:
             events.call = self._pool.send(method, path.encode(), self._headers, body, events)
@@ -122,7 +122,7 @@ class _Clock:
         return asyncio.get_running_loop().time() - self._heard if self._waiting else 0.0
 
 
-class _Events:
+class _CallEvents:
     """What one call hears: a whole document, or events one by one."""
 
     def __init__(self, progress: Callable[[], None]) -> None:

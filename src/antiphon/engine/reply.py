@@ -44,7 +44,7 @@ class Streamed:
         self._exchange.finish()
 
 
-class Whole:
+class WholeReply:
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._chunks: list[Document] = []
@@ -58,7 +58,7 @@ class Whole:
 
 def reply_to(exchange: Exchange, document: Document) -> HostReply:
     if document.get("stream") is not True:
-        return Whole(exchange)
+        return WholeReply(exchange)
     return Streamed(exchange, usage=bool((document.get("stream_options") or {}).get("include_usage")))
 
 

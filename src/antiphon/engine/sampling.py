@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from antiphon.chat.checks import Check, Fault, decimal, integer, out_of_range
+from antiphon.chat.checks import Check, RequestFault, decimal, integer, out_of_range
 from antiphon.chat.request import refusal
 from antiphon.errors import RequestError
 
@@ -86,7 +86,7 @@ def check_sampling(document: Document, vocabulary: int) -> None:
         if document.get(name) is not None:
             try:
                 check(document[name], True)
-            except Fault as fault:
+            except RequestFault as fault:
                 fault.under(name)
                 raise refusal(fault) from None
     biases = document.get("logit_bias") or {}

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from antiphon.evaluators.backends import most_seconds
 from antiphon.evaluators.link import STARTING, EarlyDone, Link, Log
-from antiphon.evaluators.patience import Patience
+from antiphon.evaluators.patience import WaitEstimate
 from antiphon.evaluators.share import LANES, MOST_TRIES, Done, Merge, Share
 from antiphon.evaluators.topic import Known, Topic
 from antiphon.evaluators.unjudged import Unjudged
@@ -69,7 +69,7 @@ class EvaluatorClient:
         self._topics: dict[tuple[Stage, str], Topic] = {}
         self._known = Known(REMEMBERED)
         self._waiting: dict[int, Share] = {}  # in lanes, and sent; oldest first
-        self._patience = Patience(queue)
+        self._patience = WaitEstimate(queue)
         self._unjudged = Unjudged(log, lambda: self.state)
         self._silent = min(SILENT, (self._seconds + queue) / 3)
         self._characters = 0

@@ -41,7 +41,7 @@ class Coverage:
         )
 
 
-class Evaluator(Protocol):
+class AsyncEvaluator(Protocol):
     """Somebody outside who is asked. The future never fails and keeps the evaluator's own time limit."""
 
     def ask(self, stage: Stage, texts: Sequence[str]) -> asyncio.Future[Verdict]: ...
@@ -60,16 +60,16 @@ class LocalMember:
 
 @dataclass(frozen=True, slots=True)
 class RemoteMember:
-    evaluator: Evaluator
+    evaluator: AsyncEvaluator
     bounds: Coverage
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Judges:
     """Who judges texts of one stage and scope."""
 
     topic: Topic | None  # None: nothing of the process
-    others: list[Evaluator]
+    others: list[AsyncEvaluator]
 
 
 class Composite:
@@ -80,8 +80,8 @@ class Composite:
         self._client = client
         self._inside = tuple(inside)
         self._outside = tuple(outside)
-        self._prompts: dict[tuple[str | None, str | None], Asked] = {}  # by route and key
-        self._answers: dict[tuple[str | None, str | None], Asked] = {}
+        self._prompts: dict[tuple[str | None, str | None], Judges] = {}  # by route and key
+        self._answers: dict[tuple[str | None, str | None], Judges] = {}
 
     @property
     def state(self) -> str | None:
@@ -142,7 +142,7 @@ class Composite:
     def reach(self, scope: Scope) -> int:
         return max((each.reach for each in self._inside if each.bounds.holds(Stage.ANSWER, scope)), default=0)
 
-    def _asked(self, stage: Stage, scope: Scope) -> Asked:
+    def _asked(self, stage: Stage, scope: Scope) -> Judges:
         known = self._prompts if stage is Stage.PROMPT else self._answers
         place = scope.route, scope.key
         asked = known.get(place)
@@ -152,11 +152,11 @@ class Composite:
                 known[place] = asked
         return asked
 
-    def _find(self, stage: Stage, scope: Scope) -> Asked:
+    def _find(self, stage: Stage, scope: Scope) -> Judges:
         parts = [each.name for each in self._inside if each.bounds.holds(stage, scope)]
         others = [each.evaluator for each in self._outside if each.bounds.holds(stage, scope)]
         topic = self._client.topic(stage, parts) if parts and self._client is not None else None
-        return Asked(topic, others)
+        return Judges(topic, others)
 
 
 class Gathering:

@@ -24,7 +24,7 @@ Log = Callable[[str], None]
 EarlyDone = Callable[[bool], None]
 
 
-class Owner(Protocol):
+class LinkOwner(Protocol):
     def freed(self, link: Link) -> None: ...
 
     def answered(self, link: Link, told: Told) -> None: ...
@@ -37,7 +37,7 @@ class Owner(Protocol):
 
 
 class Link(asyncio.Protocol):
-    def __init__(self, path: str, owner: Owner, log: Log) -> None:
+    def __init__(self, path: str, owner: LinkOwner, log: Log) -> None:
         self.state = STARTING  # "ready", or what could not be loaded
         self.lanes: tuple[deque[Share], ...] = tuple(deque() for _ in LANES)
         self.sent: dict[int, Share] = {}  # oldest first

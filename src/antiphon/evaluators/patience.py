@@ -17,7 +17,7 @@ LEAST_OVERLOAD: Final = 1.0  # seconds that something waits before that is calle
 CALM_AFTER: Final = 10.0  # seconds since a text went unjudged for want of time
 
 
-class Patience:
+class WaitEstimate:
     def __init__(self, queue: float) -> None:
         self.queue = queue
         self._waiting = 0  # shares in lanes

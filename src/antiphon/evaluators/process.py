@@ -53,7 +53,7 @@ async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: in
         return scheduler.began is None or loop.time() - scheduler.began < LONGEST_BATCH
 
     hello = Hello(None if not faults else f"{'. '.join(faults)}.")
-    server = await loop.create_unix_server(lambda: Connection(scheduler, hello), sock=listener)
+    server = await loop.create_unix_server(lambda: WorkerConnection(scheduler, hello), sock=listener)
     loaded = asyncio.Event()
     loaded.set()
     beating = loop.create_task(beat(told, loaded, docket_is_well))
@@ -64,7 +64,7 @@ async def _serve(wanted: Mapping[str, Loader], listener: socket.socket, told: in
     os._exit(0)  # without waiting for the thread: nobody needs what it computes
 
 
-class Connection(asyncio.Protocol):
+class WorkerConnection(asyncio.Protocol):
     """One worker."""
 
     def __init__(self, scheduler: Scheduler, hello: Hello) -> None:

@@ -100,6 +100,10 @@ class Turns:
         """The drain's time is over: clients that still wait are told so, rather than cut."""
         self._running.give_up()
 
+    @property
+    def open_turns(self) -> int:
+        return len(self._running.turns)
+
     async def close(self) -> None:
         await self._running.close()
 
@@ -205,7 +209,10 @@ class Turns:
         """Every turn ends here, once."""
         gateway = self._gateway
         self._running.turns.pop(turn.client, None)
-        gateway.ledger.post(turn.entry(status, gateway.clock(), gateway.wall()))
+        now = gateway.clock()
+        if gateway.meter is not None:
+            gateway.meter.count_turn(turn, status, now)
+        gateway.ledger.post(turn.entry(status, now, gateway.wall()))
 
 
 async def _dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> Stream | Conformed:

@@ -34,7 +34,7 @@ def fast_targets(routes: RouteTable, upstreams: Mapping[str, Upstream]) -> FastT
     for route in routes:
         target = route.targets[0]
         upstream = upstreams[target.upstream]
-        is_fast = len(route.targets) == 1 and upstream.plain is not None and not upstream.think
+        is_fast = len(route.targets) == 1 and upstream.plain is not None and not upstream.think and not route.renames
         found[route.model] = FastTarget(route, upstream, target.model) if is_fast else None
     return found
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from antiphon.chat.outline import Outline, Whole
+from antiphon.chat.outline import JsonPieces, Outline
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, UpstreamError
@@ -143,7 +143,7 @@ class Upstream(Protocol):
 
     def open(
         self,
-        body: bytes | Whole,
+        body: bytes | JsonPieces,
         headers: Mapping[bytes, bytes],
         *,
         stream: bool,
@@ -426,6 +426,13 @@ class Entry(msgspec.Struct, tag_field="log", tag="access", omit_defaults=True, k
     first_ms: float | None = None
     error: str | None = None
     blocked: str | None = None  # the stage at which something was: "prompt" or "answer"
+
+
+class ChunkLag(NamedTuple):
+    """Takes the time that some chunks need from the upstream's bytes to the client's socket."""
+
+    clock: Callable[[], float]
+    note: Callable[[float], None]  # seconds
 
 
 class Ledger(Protocol):

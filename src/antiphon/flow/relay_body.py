@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from antiphon.chat.bounds import JsonBounds
-from antiphon.chat.checks import Fault, Names
+from antiphon.chat.checks import KnownNames, RequestFault
 from antiphon.chat.request import decode, refusal, refuse_model
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 from antiphon.flow.form import Field, FormReader
@@ -47,8 +47,8 @@ class JsonBody(PlainBody):
         """`names`: the parameters that are acted on. Raises RequestError."""
         self._document = decode(data, bounds)
         try:
-            Names(names).refuse_look_alikes(self._document)
-        except Fault as fault:
+            KnownNames(names).refuse_look_alikes(self._document)
+        except RequestFault as fault:
             raise refusal(fault) from None
         self._original = _once(data) if _repeats(data, names) else data
         super().__init__(self._original)

@@ -14,7 +14,7 @@ from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, Client, Document, Entry, Remote, Scope
+from antiphon.flow.ports import Change, ChunkLag, Client, Document, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -68,6 +68,7 @@ class Attempt(msgspec.Struct):
     outcome: str = "running"
     status: int | None = None
     ended: float = 0.0
+    is_unsent: bool = False  # the target cannot take this request
 
     def close(self, outcome: str, now: float, status: int | None = None) -> None:
         self.outcome, self.ended, self.status = outcome, now, status
@@ -106,7 +107,8 @@ class Turn(msgspec.Struct, Generic[R]):
     texts: list[str] = msgspec.field(default_factory=list)  # what the answer said so far, while it streams
     unparsed: list[str] = msgspec.field(default_factory=list)  # calls whose arguments are not JSON
     upstream_id: str | None = None
-    first: float = 0.0  # when the first chunk left
+    first: float = 0.0  # when the first chunk came
+    held: float = 0.0  # seconds that it was held by the gate
     error: AntiphonError | None = None
     failure: AntiphonError | None = None  # of the last attempt
     policy: Policy | None = None  # None: nobody judges it
@@ -178,6 +180,15 @@ class Turn(msgspec.Struct, Generic[R]):
 
 
 AnyTurn: TypeAlias = Turn[Any]
+
+
+class Meter(Protocol):
+    """Counts what turns do."""
+
+    chunk_lag: ChunkLag
+
+    def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
+        """A turn has ended."""
 
 
 def empty_receipt(request_id: str, dialect: Dialect) -> Document:

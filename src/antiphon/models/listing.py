@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.models.rows import Rates, Row
+from antiphon.models.rows import ModelRow, Rates
 from antiphon.models.table import ModelTable, packaged
 
 UNIT: Final = "micro-dollars for a million tokens"
@@ -20,7 +20,7 @@ KINDS: Final = (
 TAKES: Final = ("images", "tools", "forced_tools", "json_schema", "sampling", "prefill", "mid_system")
 HEAD: Final = ("MODEL", "CONTEXT", "OUTPUT", "$ IN", "$ CACHED", "$ OUT", "THINKING", "TAKES")
 NUMBERS: Final = range(1, 6)  # columns that are set to the right
-Listed = tuple[str, Row]  # vendor, "" where only the settings know the model
+Listed = tuple[str, ModelRow]  # vendor, "" where only the settings know the model
 
 
 def choose(table: ModelTable, pattern: str | None) -> list[Listed]:
@@ -86,7 +86,7 @@ def _cells(listed: Listed) -> tuple[str, ...]:
     )
 
 
-def _takes(row: Row) -> Iterator[str]:
+def _takes(row: ModelRow) -> Iterator[str]:
     for name in TAKES:
         value = getattr(row, name)
         if value is not None:
@@ -121,7 +121,7 @@ def _details(listed: Listed) -> Iterator[tuple[str, str]]:
     yield "source", f"{row.source}{f', {row.date}' * bool(row.date)}"
 
 
-def _thinking(row: Row) -> str:
+def _thinking(row: ModelRow) -> str:
     parts = [row.thinking.value if row.thinking else "unknown"]
     if row.efforts:
         parts.append(f"efforts {' '.join(row.efforts)}")

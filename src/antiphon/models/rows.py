@@ -65,7 +65,7 @@ class Price(Tariff, frozen=True, omit_defaults=True):
     services: dict[str, Tariff] = {}  # other tiers of service: batch, flex, priority
 
 
-class Row(msgspec.Struct, frozen=True, omit_defaults=True):
+class ModelRow(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str  # as its vendor spells it
     source: str  # who says so
     date: str  # when the row last changed
@@ -96,7 +96,7 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True):
             known["thinking"] = self.thinking
         return replace(defaults, **known) if known else defaults
 
-    def over(self, other: Row) -> Row:
+    def over(self, other: ModelRow) -> ModelRow:
         """This row, and what the other one knows besides."""
         known = {field: getattr(self, field) for field in self.__struct_fields__ if field != "kind"}
         return msgspec.structs.replace(other, **{field: value for field, value in known.items() if value is not None})

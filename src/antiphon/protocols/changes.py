@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from antiphon.errors import RequestError
 from antiphon.flow.ports import Change
+from antiphon.protocols.parts import read_arguments
 
 
 class Changes:
@@ -32,4 +35,18 @@ class Changes:
 
 
 def refuse(param: str, reason: str) -> RequestError:
-    return RequestError(f"Unsupported parameter: '{param}'. {reason}", param=param, code="unsupported_parameter")
+    sentence = f"{reason[:1].upper()}{reason[1:].removesuffix('.')}."
+    return RequestError(f"Unsupported parameter: '{param}'. {sentence}", param=param, code="unsupported_parameter")
+
+
+def call_arguments(arguments: object, param: str, changes: Changes) -> dict[str, Any]:
+    """The arguments of an earlier call, for a protocol that takes objects only. [broken-arguments]
+
+    A model may have written arguments that are no JSON object. The conversation must go on all the same: the text
+    travels as it is under the name `arguments`, and the receipt says so. `strict` refuses it.
+    """
+    found = read_arguments(arguments)
+    if found is None:
+        changes.rewrite(param, "this upstream takes the arguments of a call as a JSON object only")
+        return {"arguments": arguments}
+    return found

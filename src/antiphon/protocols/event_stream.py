@@ -25,7 +25,7 @@ _BYTES: Final = 6
 _FIXED: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
 
-class Message(NamedTuple):
+class EventMessage(NamedTuple):
     headers: bytes  # `read_headers` reads them; those of one stream are few and repeat
     payload: bytes
 
@@ -38,7 +38,7 @@ class MessageReader:
     def __init__(self) -> None:
         self._held: bytes | bytearray = b""  # the beginning of a message
 
-    def feed(self, data: bytes, out: list[Message]) -> None:
+    def feed(self, data: bytes, out: list[EventMessage]) -> None:
         """Appends whole messages to `out`, also those that came before bytes that cannot be read."""
         all_of_it = self._join(data) if self._held else data
         start, end = 0, len(all_of_it)
@@ -50,7 +50,7 @@ class MessageReader:
             whole = bytes(all_of_it[start:stop])
             if crc32(whole[:-4]) != _CRC.unpack_from(whole, length - 4)[0]:
                 raise malformed()
-            out.append(Message(whole[12 : 12 + headers_length], whole[12 + headers_length : -4]))
+            out.append(EventMessage(whole[12 : 12 + headers_length], whole[12 + headers_length : -4]))
             start = stop
         if start or isinstance(all_of_it, bytes):
             self._held = all_of_it[start:]

@@ -42,6 +42,13 @@ def read_pattern(text: str, order: int) -> Pattern:
     return Pattern(text, prefix, tuple(filter(None, middles)), suffix, order)
 
 
+def starred(pattern: str, name: str) -> str | None:
+    """What the one `*` of a pattern stands for in a name. None: the name does not fit."""
+    prefix, _, suffix = pattern.partition(STAR)
+    fits = len(name) >= len(prefix) + len(suffix) and name.startswith(prefix) and name.endswith(suffix)
+    return name[len(prefix) : len(name) - len(suffix)] if fits else None
+
+
 class Patterns:
     """The longest beginning wins, then the order of the settings. A pattern of stars alone comes after all others."""
 

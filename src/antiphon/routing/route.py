@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from antiphon.errors import RouteError
-from antiphon.routing.patterns import Patterns, is_pattern
+from antiphon.routing.patterns import STAR, Patterns, is_pattern, starred
 
 ECHO_LIMIT: Final = 200
 
@@ -15,7 +15,7 @@ ECHO_LIMIT: Final = 200
 @dataclass(frozen=True, slots=True)
 class Target:
     upstream: str
-    model: str | None  # None: the client's name for it
+    model: str | None  # None: the client's name for it; a `*` in it is what the route's `*` stands for
     weight: int  # share among targets of the same priority; 0 = only after those that have one
     priority: int  # lower is tried first
 
@@ -25,11 +25,29 @@ class Route:
     model: str
     targets: tuple[Target, ...]
 
+    @property
+    def renames(self) -> bool:
+        """Targets are sent a part of the client's name: `openai/*` leads to `*`."""
+        return any(target.model is not None and is_pattern(target.model) for target in self.targets)
+
+    def named(self, model: str) -> Route:
+        """Its targets as a turn for this model sees them."""
+        star = starred(self.model, model)
+        if star is None:
+            return self
+        return replace(self, targets=tuple(_filled(target, star) for target in self.targets))
+
+
+def _filled(target: Target, star: str) -> Target:
+    model = target.model
+    return target if model is None or STAR not in model else replace(target, model=model.replace(STAR, star, 1))
+
 
 class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = {route.model: route for route in routes}
         self._patterns = Patterns(name for name in self._routes if is_pattern(name))
+        self._renaming = frozenset(route.model for route in self._routes.values() if route.renames)
 
     def find(self, model: str) -> Route:
         """The route of that very name, else that of the pattern that fits best."""
@@ -39,6 +57,11 @@ class RouteTable:
         return route
 
     def match(self, model: str) -> Route | None:
+        route = self.match_written(model)
+        return route.named(model) if route is not None and route.model in self._renaming else route
+
+    def match_written(self, model: str) -> Route | None:
+        """As the settings have it, with the `*` of its targets."""
         route = self._routes.get(model)
         if route is None:
             pattern = self._patterns.find(model)

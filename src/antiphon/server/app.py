@@ -154,6 +154,10 @@ class App:
         headers = JSON + self._common(request_id, request) + error_headers(error) + b"openai-processing-ms: 0\r\n"
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
+    @property
+    def open_turns(self) -> int:
+        return self._turns.open_turns
+
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
         self._turns.give_up()

@@ -14,6 +14,7 @@ from typing import Final
 
 from antiphon.dialects import DIALECTS
 from antiphon.flow.ports import Document
+from antiphon.routing.patterns import STAR, is_pattern, starred
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.model_sizes import SizesOf, Unsized, read_context
 
@@ -92,6 +93,12 @@ class Models:
         self._named = {name: self._describe(name, routes.find(name)) for name in routes.names()}
         asked = dict.fromkeys(target.upstream for route in routes.patterns() for target in _open_targets(route))
         self._sources = [Source(name, sources[name], self._gather, clock, log) for name in asked if name in sources]
+        self._renamed = [
+            (route, target)
+            for route in routes.patterns()
+            for target in _open_targets(route)
+            if target.model is not None
+        ]
         self._told: dict[str, Document] = {}  # by upstreams
         self._told_unsized = Unsized(sizes)
         self._waits: set[asyncio.Task[None]] = set()
@@ -102,7 +109,7 @@ class Models:
     def find(self, name: str, *, sized: bool) -> Document | None:
         if name in self._named:
             return self._named[name]
-        route = self._routes.match(name)
+        route = self._routes.match_written(name)
         if route is None:
             return None
         if not self._answers_to_any(route):
@@ -150,12 +157,13 @@ class Models:
         return unsized
 
     def _depends_on_sources(self, name: str) -> bool:
-        route = None if name in self._named else self._routes.match(name)
+        route = None if name in self._named else self._routes.match_written(name)
         return route is not None and not self._answers_to_any(route)
 
     def _answers_to_any(self, route: Route) -> bool:
         """A name that fits a pattern is answered whatever it is, where a target has a model of its own."""
-        return any(target.model is not None or target.upstream in self._takes_any for target in route.targets)
+        own = (target.model is not None and not is_pattern(target.model) for target in route.targets)
+        return any(own) or any(target.upstream in self._takes_any for target in route.targets)
 
     def _gather(self) -> None:
         """What upstreams have and a pattern leads to, in their order."""
@@ -163,25 +171,37 @@ class Models:
         unsized = Unsized(self._sizes)
         for source in self._sources:
             for model in source.models:
-                name = model["id"]
-                route = None if name in self._named else self._routes.match(name)
-                if name in told or route is None:
-                    continue
-                if any(target.upstream == source.name for target in _open_targets(route)):
-                    told[name] = {"created": self._born, **model}
-                    unsized.add(told[name], source.name, name)
+                for name in self._client_names(source.name, model["id"]):
+                    if name not in told and name not in self._named:
+                        told[name] = {"created": self._born, **model, "id": name}
+                        unsized.add(told[name], source.name, model["id"])
         self._told, self._told_unsized = told, unsized
+
+    def _client_names(self, upstream: str, sent: str) -> list[str]:
+        """What clients may call a model so that this upstream is sent this name."""
+        names = [sent] if self._leads(sent, upstream, None) else []
+        for route, target in self._renamed:
+            star = starred(target.model or "", sent) if target.upstream == upstream else None
+            if star is not None and self._leads(name := route.model.replace(STAR, star, 1), upstream, target.model):
+                names.append(name)
+        return names
+
+    def _leads(self, name: str, upstream: str, model: str | None) -> bool:
+        route = self._routes.match_written(name)
+        return route is not None and any(
+            target.upstream == upstream and target.model == model for target in _open_targets(route)
+        )
 
     def _describe(self, name: str, route: Route) -> Document:
         return {"id": name, "object": "model", "created": self._born, "owned_by": route.targets[0].upstream}
 
 
 def _open_targets(route: Route) -> list[Target]:
-    """Those that are sent the client's own name."""
-    return [target for target in route.targets if target.model is None]
+    """Those that are sent the client's own name, or a part of it."""
+    return [target for target in route.targets if target.model is None or is_pattern(target.model)]
 
 
 def _first_target(name: str, route: Route) -> tuple[str, str]:
     """(upstream, the model's name there)"""
     target = min(route.targets, key=lambda target: target.priority)
-    return target.upstream, target.model or name
+    return target.upstream, route.named(name).targets[route.targets.index(target)].model or name

@@ -43,6 +43,10 @@ def _read_address(value: object, site: Site) -> Address:
     return Address(_host(host, port), int(port))
 
 
+def _read_control(value: object, site: Site) -> Address | None:
+    return None if value == "off" else _read_address(value, site)
+
+
 def _socket_path(name: str, site: Site) -> str:
     path = resolve(name, site.environ, site.folder)
     if not name or "\0" in name:
@@ -167,6 +171,7 @@ def _read_log(value: object, site: Site) -> str:
 
 
 ADDRESS = Kind(_read_address)
+CONTROL = Kind(_read_control)
 URL = Kind(_read_url)
 ORIGIN = Kind(_read_origin)
 HEADER = Kind(_read_header)

@@ -97,6 +97,10 @@ def _targets(document: Document, faults: Faults) -> None:
             if isinstance(name, str) and name and name not in names:
                 path = ("route", position, "targets", place, "upstream")
                 faults.add(path, f'there is no [[upstream]] named "{printable(name)}"{suggestions.find(name)}')
+            sent, model = target.get("model"), route.get("model")
+            if isinstance(sent, str) and sent.count("*") == 1 and isinstance(model, str) and model.count("*") != 1:
+                words = "'model' holds '*', which stands for what the route's own '*' does; the route must have one"
+                faults.add(("route", position, "targets", place, "model"), words)
 
 
 def _locks(document: Document, faults: Faults) -> None:
@@ -133,6 +137,8 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
             "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
         )
+    if server.control is not None and not server.control.loopback:
+        yield f"the control plane on {server.control} can be reached from other machines, without encryption."
     if server.auth and not settings.keys:
         yield "auth is true and there is no [[key]]: issued keys are not taken yet, so every request is refused."
     yield from _listener_warnings(server)

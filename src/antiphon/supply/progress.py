@@ -22,11 +22,11 @@ class Show(Protocol):
         """Bytes that are here now, and in all if that is known."""
 
 
-def show_on(stream: TextIO, environ: Mapping[str, str]) -> Bar | Lines:
-    return Bar(stream) if stream.isatty() and environ.get("TERM", "dumb") != "dumb" else Lines(stream)
+def show_on(stream: TextIO, environ: Mapping[str, str]) -> Bar | ProgressLines:
+    return Bar(stream) if stream.isatty() and environ.get("TERM", "dumb") != "dumb" else ProgressLines(stream)
 
 
-class Lines:
+class ProgressLines:
     """For logs: each line stands by itself, and there are few."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:

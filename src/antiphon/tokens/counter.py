@@ -22,7 +22,7 @@ COMMAND = (sys.executable, "-P", "-m", "antiphon.tokens")  # -P: nothing from th
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class CounterTimeouts:
     """Seconds. Beyond `first` (a start, or an encoding not loaded yet) or `usual`, the rule of thumb answers."""
 
     first: float = 10.0
@@ -35,9 +35,11 @@ class Patience:
 class TokenCounter:
     """One per worker. `count` never raises; `close` ends the tokenizer."""
 
-    def __init__(self, command: tuple[str, ...] = COMMAND, patience: Patience | None = None, cap: int = CAP) -> None:
+    def __init__(
+        self, command: tuple[str, ...] = COMMAND, patience: CounterTimeouts | None = None, cap: int = CAP
+    ) -> None:
         self._command = command
-        self._patience = patience or Patience()
+        self._patience = patience or CounterTimeouts()
         self._cap = cap
         self._tokenizer: Tokenizer | None = None
         self._starting = asyncio.Lock()

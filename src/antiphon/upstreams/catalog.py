@@ -39,7 +39,7 @@ EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK | MODERATIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VendorRow:
     protocol: str  # its name in the settings
     url: str | None = None  # where it is, unless the settings say so; {region} and the like are those of the settings
     speaks: str = OPENAI  # which protocol: a row of `foreign_protocols`
@@ -70,7 +70,7 @@ class Row:
     def table_vendor(self) -> str:
         return self.vendor or self.protocol
 
-    def at_host(self, host: str) -> Row:
+    def at_host(self, host: str) -> VendorRow:
         """The row for an upstream at this host."""
         is_vendor = any(host == own or host.endswith("." + own) for own in self.hides_sizes)
         return self if is_vendor else replace(self, hides_sizes=())
@@ -103,7 +103,7 @@ VERTEX = "https://{api_host}/v1/projects/{project}/locations/{region}"
 
 # Vendors that speak a protocol of their own (docs/upstreams.md).
 FOREIGN_ROWS = (
-    Row(
+    VendorRow(
         "anthropic",
         "https://api.anthropic.com",
         "anthropic",
@@ -113,7 +113,7 @@ FOREIGN_ROWS = (
         models_headers=b"anthropic-version: 2023-06-01\r\n",
         offers=NOTHING,
     ),
-    Row(
+    VendorRow(
         "anthropic-vertex",
         VERTEX,
         "anthropic-vertex",
@@ -123,8 +123,10 @@ FOREIGN_ROWS = (
         models=None,
         offers=NOTHING,
     ),
-    Row("anthropic-bedrock", AWS, "anthropic-bedrock", "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
-    Row(
+    VendorRow(
+        "anthropic-bedrock", AWS, "anthropic-bedrock", "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING
+    ),
+    VendorRow(
         "anthropic-mantle",
         MANTLE + "/anthropic",
         "anthropic",
@@ -134,7 +136,7 @@ FOREIGN_ROWS = (
         models=None,
         offers=NOTHING,
     ),
-    Row(
+    VendorRow(
         "anthropic-azure",
         "https://{resource}.services.ai.azure.com/anthropic",
         "anthropic",
@@ -145,7 +147,7 @@ FOREIGN_ROWS = (
         models=None,
         offers=NOTHING,
     ),
-    Row(
+    VendorRow(
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
         "gemini",
@@ -154,7 +156,7 @@ FOREIGN_ROWS = (
         models="/models?pageSize=1000",
         offers=NOTHING,
     ),
-    Row(
+    VendorRow(
         "vertex",
         VERTEX.replace("/v1/", "/v1beta1/") + "/publishers/google",
         "gemini-vertex",
@@ -163,8 +165,8 @@ FOREIGN_ROWS = (
         models=None,
         offers=NOTHING,
     ),
-    Row("bedrock", AWS, "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
-    Row(
+    VendorRow("bedrock", AWS, "bedrock", signs=AWS_NAME, path="", models=None, offers=NOTHING),
+    VendorRow(
         "cohere",
         "https://api.cohere.com",
         "cohere",
@@ -177,10 +179,10 @@ FOREIGN_ROWS = (
 # Vendors that speak the OpenAI protocol. A local server whose usual port is ours has no URL here.
 OPENAI_ROWS = (
     # Also any server that speaks its protocol: what it does not have, it says itself.
-    Row("openai", "https://api.openai.com/v1", hides_sizes=("openai.com",), offers=EVERYTHING),
-    Row("crazyrouter", "https://crazyrouter.com/v1", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
-    Row("skytells", "https://api.skytells.ai/v1", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
-    Row(
+    VendorRow("openai", "https://api.openai.com/v1", hides_sizes=("openai.com",), offers=EVERYTHING),
+    VendorRow("crazyrouter", "https://crazyrouter.com/v1", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
+    VendorRow("skytells", "https://api.skytells.ai/v1", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
+    VendorRow(
         "maritaca",
         "https://chat.maritaca.ai/api",
         auth=Auth.KEY,
@@ -190,9 +192,11 @@ OPENAI_ROWS = (
         reasoning_history=False,
         offers=FILES,
     ),
-    Row("scripted", offers=NOTHING),
-    Row("embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE),
-    Row(
+    VendorRow("scripted", offers=NOTHING),
+    VendorRow(
+        "embedded", lacks=frozenset({"audio", "reasoning_effort", "verbosity", "web_search_options"}), takes=ENGINE
+    ),
+    VendorRow(
         "azure",
         "https://{resource}.openai.azure.com/openai/v1",
         auth=Auth.API_KEY,
@@ -201,7 +205,7 @@ OPENAI_ROWS = (
         offers=EVERYTHING - RERANK - MODERATIONS,
     ),
     # Deployment URLs, each version of which is named in every request.
-    Row(
+    VendorRow(
         "azure-deployments",
         "https://{resource}.openai.azure.com/openai",
         vendor="azure",
@@ -211,13 +215,13 @@ OPENAI_ROWS = (
         models=None,
         offers=EVERYTHING - RERANK - MODERATIONS,
     ),
-    Row("bedrock-mantle", MANTLE + "/v1", vendor="bedrock", signs=AWS_NAME, offers=NOTHING),
-    Row("cerebras", "https://api.cerebras.ai/v1", lacks=NO_N_NO_BIAS, offers=NOTHING),
-    Row(
+    VendorRow("bedrock-mantle", MANTLE + "/v1", vendor="bedrock", signs=AWS_NAME, offers=NOTHING),
+    VendorRow("cerebras", "https://api.cerebras.ai/v1", lacks=NO_N_NO_BIAS, offers=NOTHING),
+    VendorRow(
         "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", renames=MAX_TOKENS, offers=NO_COMPLETIONS
     ),
     # Its completions are at another base, https://api.deepseek.com/beta.
-    Row(
+    VendorRow(
         "deepseek",
         "https://api.deepseek.com/v1",
         renames=MAX_TOKENS,
@@ -225,19 +229,19 @@ OPENAI_ROWS = (
         lacks=NO_N,
         offers=NO_EMBEDDINGS,
     ),
-    Row("fireworks", "https://api.fireworks.ai/inference/v1", renames=MAX_TOKENS),
-    Row("github", "https://models.github.ai/inference", models=None, offers=NO_COMPLETIONS),
-    Row(
+    VendorRow("fireworks", "https://api.fireworks.ai/inference/v1", renames=MAX_TOKENS),
+    VendorRow("github", "https://models.github.ai/inference", models=None, offers=NO_COMPLETIONS),
+    VendorRow(
         "groq",
         "https://api.groq.com/openai/v1",
         lacks=frozenset({"n", "logit_bias", "logprobs", "top_logprobs"}),
         offers=NO_COMPLETIONS | AUDIO | FILES,
     ),
-    Row("huggingface", "https://router.huggingface.co/v1", renames=MAX_TOKENS, offers=NOTHING),
-    Row("llamacpp", lacks=NO_N, offers=TEXT | RERANK | LISTENING),
-    Row("lmstudio", "http://127.0.0.1:1234/v1", renames=MAX_TOKENS, lacks=NO_N),
-    Row("minimax", "https://api.minimax.io/v1", lacks=NO_N_NO_BIAS, models=None, offers=NOTHING),
-    Row(
+    VendorRow("huggingface", "https://router.huggingface.co/v1", renames=MAX_TOKENS, offers=NOTHING),
+    VendorRow("llamacpp", lacks=NO_N, offers=TEXT | RERANK | LISTENING),
+    VendorRow("lmstudio", "http://127.0.0.1:1234/v1", renames=MAX_TOKENS, lacks=NO_N),
+    VendorRow("minimax", "https://api.minimax.io/v1", lacks=NO_N_NO_BIAS, models=None, offers=NOTHING),
+    VendorRow(
         "mistral",
         "https://api.mistral.ai/v1",
         renames=MAX_TOKENS,
@@ -246,11 +250,11 @@ OPENAI_ROWS = (
         # Its /fim/completions is another thing, and so are its batches.
         offers=NO_COMPLETIONS | MODERATIONS | {"audio/speech", "audio/transcriptions", "files"},
     ),
-    Row("moonshot", "https://api.moonshot.ai/v1", renames=MAX_TOKENS, offers=NOTHING),
-    Row("nvidia", "https://integrate.api.nvidia.com/v1", renames=MAX_TOKENS),
-    Row("ollama", "http://127.0.0.1:11434/v1", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=TEXT | IMAGES),
-    Row("openrouter", "https://openrouter.ai/api/v1", offers=TEXT | RERANK),
-    Row(
+    VendorRow("moonshot", "https://api.moonshot.ai/v1", renames=MAX_TOKENS, offers=NOTHING),
+    VendorRow("nvidia", "https://integrate.api.nvidia.com/v1", renames=MAX_TOKENS),
+    VendorRow("ollama", "http://127.0.0.1:11434/v1", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=TEXT | IMAGES),
+    VendorRow("openrouter", "https://openrouter.ai/api/v1", offers=TEXT | RERANK),
+    VendorRow(
         "perplexity",
         "https://api.perplexity.ai",
         renames=MAX_TOKENS,
@@ -258,12 +262,12 @@ OPENAI_ROWS = (
         models=None,
         offers=NOTHING,
     ),
-    Row("sglang", "http://127.0.0.1:30000/v1", offers=TEXT | RERANK | IMAGES | LISTENING),
-    Row("tgi", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=NO_EMBEDDINGS),
-    Row("together", "https://api.together.xyz/v1", offers=EVERYTHING - MODERATIONS),
-    Row("vllm", "http://127.0.0.1:8000/v1", offers=TEXT | RERANK | IMAGES | AUDIO),
-    Row("xai", "https://api.x.ai/v1", lacks=frozenset({"logit_bias"}), offers=NO_EMBEDDINGS),
-    Row(
+    VendorRow("sglang", "http://127.0.0.1:30000/v1", offers=TEXT | RERANK | IMAGES | LISTENING),
+    VendorRow("tgi", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=NO_EMBEDDINGS),
+    VendorRow("together", "https://api.together.xyz/v1", offers=EVERYTHING - MODERATIONS),
+    VendorRow("vllm", "http://127.0.0.1:8000/v1", offers=TEXT | RERANK | IMAGES | AUDIO),
+    VendorRow("xai", "https://api.x.ai/v1", lacks=frozenset({"logit_bias"}), offers=NO_EMBEDDINGS),
+    VendorRow(
         "zhipu",
         "https://api.z.ai/api/paas/v4",
         renames=MAX_TOKENS,
@@ -273,10 +277,10 @@ OPENAI_ROWS = (
 )
 ROWS = (*OPENAI_ROWS, *FOREIGN_ROWS)
 
-CATALOG: Mapping[str, Row] = MappingProxyType({row.protocol: row for row in ROWS})
+CATALOG: Mapping[str, VendorRow] = MappingProxyType({row.protocol: row for row in ROWS})
 
 
-def base_url(row: Row, *, region: str = "", **places: str) -> str:
+def base_url(row: VendorRow, *, region: str = "", **places: str) -> str:
     """The vendor's own URL at these places."""
     return (row.url or "").format(region=region, api_host=_vertex_host(region), **places)
 

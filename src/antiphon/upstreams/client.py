@@ -26,7 +26,7 @@ from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
 from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall
-from antiphon.upstreams.catalog import MODEL, Row
+from antiphon.upstreams.catalog import MODEL, VendorRow
 from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
 from antiphon.upstreams.relay import BesidePaths, RelayAnswer, asked_lines, without_asked
@@ -43,7 +43,7 @@ Log = Callable[[str], None]
 Sign = Callable[[bytes, bytes], bytes]  # (path, body) -> ready-made lines
 
 
-class Address(NamedTuple):
+class Destination(NamedTuple):
     """Where a request goes, where that is not the same for all."""
 
     path: bytes
@@ -57,7 +57,7 @@ class Access:
     """Where an upstream is and how it is reached, whatever it speaks."""
 
     name: str
-    row: Row
+    row: VendorRow
     lacks: frozenset[str]
     pool: Pool
     path: bytes  # of chat requests; a {model} in it is the target's
@@ -111,7 +111,9 @@ class HttpUpstream:
     def prepare(self, document: Document, model: str, *, strict: bool, key: str | None = None) -> Prepared:
         prepared = self._prepare(document, model, self._row, self._lacks, strict=strict)
         if self._has_address:
-            return prepared._replace(address=Address(self._path.replace(MODEL, segment(model)), model=model, key=key))
+            return prepared._replace(
+                address=Destination(self._path.replace(MODEL, segment(model)), model=model, key=key)
+            )
         return prepared
 
     def open(
@@ -122,11 +124,11 @@ class HttpUpstream:
         stream: bool,
         receiver: Receiver,
         source: int,
-        address: Address | None = None,
+        address: Destination | None = None,
     ) -> Call:
         lines, path = self._headers, self._path
         if address is None:
-            answer = Answer(self.name, stream, receiver, source, self._secrets, self._log)
+            answer = UpstreamAnswer(self.name, stream, receiver, source, self._secrets, self._log)
         else:
             answer = self._answer(address, stream, receiver, source)
             path = address.path
@@ -139,9 +141,9 @@ class HttpUpstream:
                 lines += self._forwarded(name, headers[name], source)
         return self._pool.send(b"POST", path, lines, body, answer)
 
-    def _answer(self, address: Address, stream: bool, receiver: Receiver, source: int) -> Answer:
+    def _answer(self, address: Destination, stream: bool, receiver: Receiver, source: int) -> UpstreamAnswer:
         """Who reads the answer to an addressed request."""
-        return Answer(self.name, stream, receiver, source, self._secrets, self._log)
+        return UpstreamAnswer(self.name, stream, receiver, source, self._secrets, self._log)
 
     def offers(self, endpoint: str) -> bool:
         return endpoint in self._row.offers
@@ -155,7 +157,8 @@ class HttpUpstream:
         length: int | None,
         receiver: RelayReceiver,
     ) -> RelayCall:
-        errors = Answer(self.name, False, cast(Receiver, receiver), 0, self._secrets, self._log)  # only fails it
+        # It does nothing but fail the receiver.
+        errors = UpstreamAnswer(self.name, False, cast(Receiver, receiver), 0, self._secrets, self._log)
         lines = without_asked(self._headers) + asked_lines(headers)
         for name in self._forward:
             if name in headers and not (b"connection" in headers and name in connection_options(headers)):
@@ -196,7 +199,7 @@ def connection_options(headers: Mapping[bytes, bytes]) -> set[bytes]:
     return {option.strip().lower() for option in headers[b"connection"].split(b",")}
 
 
-class Answer:
+class UpstreamAnswer:
     """One call's answer as it arrives: bytes in, documents out."""
 
     __slots__ = (

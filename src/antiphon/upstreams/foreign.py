@@ -15,7 +15,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import ForeignProtocol, StreamDecoder
-from antiphon.upstreams.client import ANSWERED, Access, Address, Answer, HttpUpstream, read_retry_after
+from antiphon.upstreams.client import ANSWERED, Access, Destination, HttpUpstream, UpstreamAnswer, read_retry_after
 from antiphon.upstreams.foreign_text import (
     OurEvent,
     VendorEvent,
@@ -63,14 +63,14 @@ class ForeignUpstream(HttpUpstream):
         drop(asked, self._lacks, strict, changes)
         encoded = speech.protocol.encode(asked, model, speech.facts(model), speech.memory.of(key), strict=strict)
         lines = "".join(f"{name}: {value}\r\n" for name, value in encoded.headers)
-        address = Address(self._path + encoded.path.encode(), lines.encode(), model, key)
+        address = Destination(self._path + encoded.path.encode(), lines.encode(), model, key)
         return Prepared(encoded.body, (*changes, *encoded.changes), address)
 
-    def _answer(self, address: Address, stream: bool, receiver: Receiver, source: int) -> Answer:
+    def _answer(self, address: Destination, stream: bool, receiver: Receiver, source: int) -> UpstreamAnswer:
         return ForeignAnswer(self, self._speech, address, stream, receiver, source)
 
 
-class ForeignAnswer(Answer):
+class ForeignAnswer(UpstreamAnswer):
     """One call's answer as it arrives: bytes of a foreign protocol in, documents in the OpenAI shape out."""
 
     __slots__ = (
@@ -91,7 +91,7 @@ class ForeignAnswer(Answer):
         self,
         upstream: ForeignUpstream,
         speech: Speech,
-        address: Address,
+        address: Destination,
         stream: bool,
         receiver: Receiver,
         source: int,

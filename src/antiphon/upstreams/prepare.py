@@ -17,10 +17,10 @@ from antiphon.chat.plain_request import PlainRequest, write_plain
 from antiphon.chat.text import flatten
 from antiphon.errors import RequestError
 from antiphon.flow.ports import Change, Document, Prepared
-from antiphon.upstreams.catalog import Row
+from antiphon.upstreams.catalog import VendorRow
 
 
-def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool) -> Prepared:
+def prepare(document: Document, model: str, row: VendorRow, lacks: frozenset[str], *, strict: bool) -> Prepared:
     out = dict(document)
     changes: list[Change] = []
     if out["model"] != model:
@@ -44,7 +44,7 @@ def prepare(document: Document, model: str, row: Row, lacks: frozenset[str], *, 
 
 
 def pass_through(
-    document: Document, model: str, row: Row, lacks: frozenset[str], *, strict: bool, streams: bool
+    document: Document, model: str, row: VendorRow, lacks: frozenset[str], *, strict: bool, streams: bool
 ) -> Prepared:
     """For the endpoints beside chat: nothing changes but the model's name, what is lacking, and the asking for usage.
     `n` travels, lacking or not: there is no fan-out here, and fewer choices than asked for would be a silent loss."""
@@ -81,7 +81,7 @@ class PlainRules:
         return not self.text_only or not any(type(message.content) is list for message in asked.messages)
 
 
-def plain_rules(row: Row, lacks: frozenset[str]) -> PlainRules | None:
+def plain_rules(row: VendorRow, lacks: frozenset[str]) -> PlainRules | None:
     """None: no plain request can be sent as it is."""
     if row.is_foreign:
         return None
@@ -100,7 +100,7 @@ def _readdress(out: Document, model: str, changes: list[Change]) -> None:
     out["model"] = model
 
 
-def _ask_usage(out: Document, row: Row, lacks: frozenset[str], changes: list[Change]) -> None:
+def _ask_usage(out: Document, row: VendorRow, lacks: frozenset[str], changes: list[Change]) -> None:
     """Usage is always asked for; the client sees it only if it asked [usage-chunk]."""
     options = out.get("stream_options")
     if not _asks_usage(row, lacks):
@@ -112,7 +112,7 @@ def _ask_usage(out: Document, row: Row, lacks: frozenset[str], changes: list[Cha
     out["stream_options"] = {**(options or {}), "include_usage": True}
 
 
-def _asks_usage(row: Row, lacks: frozenset[str]) -> bool:
+def _asks_usage(row: VendorRow, lacks: frozenset[str]) -> bool:
     return row.reports_usage and lacks.isdisjoint({"stream", "stream_options"})
 
 
@@ -141,7 +141,7 @@ def _keep(out: Document, takes: frozenset[str], changes: list[Change]) -> None:
             changes.append(Change(param, "dropped", "the upstream does not know it"))
 
 
-def _rename(out: Document, row: Row, changes: list[Change]) -> None:
+def _rename(out: Document, row: VendorRow, changes: list[Change]) -> None:
     for param, name in row.renames.items():
         if param not in out:
             continue
@@ -153,7 +153,7 @@ def _rename(out: Document, row: Row, changes: list[Change]) -> None:
             changes.append(Change(param, "rewritten", f"the upstream knows it as '{name}'"))
 
 
-def _messages(messages: list[Any], row: Row, changes: list[Change]) -> list[Any]:
+def _messages(messages: list[Any], row: VendorRow, changes: list[Change]) -> list[Any]:
     out = []
     for position, message in enumerate(messages):
         content = message.get("content")

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.evaluators.embedded.classifier import WEIGHTS
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 
-gate = Gate.load(WEIGHTS / "languages.npz")
+gate = LanguageGate.load(WEIGHTS / "languages.npz")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 
 from antiphon.evaluators.embedded import Classifier
 from antiphon.evaluators.embedded.classifier import WEIGHTS
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 from antiphon.safety.verdict import UNSUPPORTED_LANGUAGE, Severity, Stage
 
-gate = Gate.load(WEIGHTS / "languages.npz")
+gate = LanguageGate.load(WEIGHTS / "languages.npz")
 
 THREATS = [
     "I will kill you tonight and nobody will find your body.",

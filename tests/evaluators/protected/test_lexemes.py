@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.evaluators.protected.lexemes import LONGEST, Kind, Lexer, lexemes
+from antiphon.evaluators.protected.lexemes import LONGEST, IndexKind, Lexer, lexemes
 
 TEXTS = st.text() | st.text(alphabet="ab_ =}\n'你é9")
 
 
-@given(pieces=st.lists(TEXTS), kind=st.sampled_from(Kind))
-def test_the_cut_into_pieces_does_not_matter(pieces: list[str], kind: Kind) -> None:
+@given(pieces=st.lists(TEXTS), kind=st.sampled_from(IndexKind))
+def test_the_cut_into_pieces_does_not_matter(pieces: list[str], kind: IndexKind) -> None:
     lexer = Lexer(kind)
     told = [lexeme for piece in pieces for lexeme in lexer.feed(piece)] + lexer.finish()
     assert told == lexemes(kind, "".join(pieces))
 
 
-@given(text=TEXTS, kind=st.sampled_from(Kind))
-def test_letter_by_letter_gives_the_same(text: str, kind: Kind) -> None:
+@given(text=TEXTS, kind=st.sampled_from(IndexKind))
+def test_letter_by_letter_gives_the_same(text: str, kind: IndexKind) -> None:
     lexer = Lexer(kind)
     assert [lexeme for letter in text for lexeme in lexer.feed(letter)] + lexer.finish() == lexemes(kind, text)
 
@@ -33,7 +33,7 @@ def test_letter_by_letter_gives_the_same(text: str, kind: Kind) -> None:
     ],
 )
 def test_code(text: str, told: list[str]) -> None:
-    assert lexemes(Kind.CODE, text) == told
+    assert lexemes(IndexKind.CODE, text) == told
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_code(text: str, told: list[str]) -> None:
     ],
 )
 def test_text(text: str, told: list[str]) -> None:
-    assert lexemes(Kind.TEXT, text) == told
+    assert lexemes(IndexKind.TEXT, text) == told
 
 
 def test_an_endless_word_is_cut_and_not_carried() -> None:
-    lexer = Lexer(Kind.CODE)
+    lexer = Lexer(IndexKind.CODE)
     told = [lexeme for _ in range(1000) for lexeme in lexer.feed("x" * 1000)] + lexer.finish()
     assert {len(lexeme) for lexeme in told} == {LONGEST}

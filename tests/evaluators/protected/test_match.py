@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from antiphon.evaluators.protected.build import build
 from antiphon.evaluators.protected.index import PACKAGED, ProtectedIndex
-from antiphon.evaluators.protected.lexemes import Kind, lexemes
+from antiphon.evaluators.protected.lexemes import IndexKind, lexemes
 from antiphon.evaluators.protected.match import ProtectedMaterial
 from antiphon.evaluators.protected.sources import describe
 from antiphon.evaluators.protected.winnow import CODE, TEXT
@@ -42,7 +42,7 @@ def excerpt(text: str, start: int, count: int) -> str:
     places = [found.span() for found in LETTERS.finditer(text)]
     begin = places[start][0]
     ends = (end for _, end in places[start + count - 1 :])
-    return next(text[begin:end] for end in ends if len(lexemes(Kind.CODE, text[begin:end])) >= count)
+    return next(text[begin:end] for end in ends if len(lexemes(IndexKind.CODE, text[begin:end])) >= count)
 
 
 @given(seed=st.integers(0, 2), start=st.integers(0, 400), extra=st.integers(0, 40))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from antiphon.evaluators.remote import OpenAI, Unreadable
+from antiphon.evaluators.remote import OpenAIModerations, Unreadable
 from antiphon.safety.verdict import CATEGORIES, SAFE, Severity, Stage, Verdict
 
 
 def read(scores: dict[str, Any], flags: dict[str, Any] | None = None) -> Verdict:
-    (question,) = OpenAI("/v1").questions(Stage.PROMPT, ["x"])
+    (question,) = OpenAIModerations("/v1").questions(Stage.PROMPT, ["x"])
     (verdict,) = question.read({"results": [{"categories": flags or {}, "category_scores": scores}]})
     return verdict
 
@@ -42,12 +42,12 @@ def test_what_older_models_do_not_know_is_no_fault() -> None:
 
 
 def test_the_url_may_end_with_v1_or_not() -> None:
-    paths = [OpenAI(prefix).questions(Stage.PROMPT, ["x"])[0].path for prefix in ("/v1", "", "/proxy")]
+    paths = [OpenAIModerations(prefix).questions(Stage.PROMPT, ["x"])[0].path for prefix in ("/v1", "", "/proxy")]
     assert paths == ["/moderations", "/v1/moderations", "/v1/moderations"]
 
 
 @pytest.mark.parametrize("results", [None, [], [{}, {}], [{"categories": [], "category_scores": []}], [{}]])
 def test_one_result_for_each_text(results: Any) -> None:
-    (question,) = OpenAI("").questions(Stage.PROMPT, ["x"])
+    (question,) = OpenAIModerations("").questions(Stage.PROMPT, ["x"])
     with pytest.raises(Unreadable):
         question.read({"results": results})

@@ -17,7 +17,7 @@ _FLOOR: Final = -12.0
 _BENIGN: Final = -4.0  # the logit at which a window that the encoder did not read ends at most
 
 
-class Reading(NamedTuple):
+class CascadeScores(NamedTuple):
     logits: list[float]
     tokens: int
 
@@ -28,15 +28,15 @@ class Cascade:
         self._reader = Reader(small, encoder, np.array(calibration.sure, dtype=np.float32))
         self._calibration = calibration
 
-    def __call__(self, text: str, sought: int = len(LABELS)) -> Reading:
+    def __call__(self, text: str, sought: int = len(LABELS)) -> CascadeScores:
         """For each label the largest logit of all windows, less what many windows would reach by chance. `sought`: no
         window is read twice for a label behind the first so many."""
         ids = self._tokens.encode(text)
         windows = cut(ids)
         if not windows:
-            return Reading([_FLOOR] * len(LABELS), 0)
+            return CascadeScores([_FLOOR] * len(LABELS), 0)
         largest = self._reader(windows, sought).max(axis=0) - self._calibration.bar(len(windows))
-        return Reading([float(logit) for logit in largest], len(ids))
+        return CascadeScores([float(logit) for logit in largest], len(ids))
 
 
 class Reader:

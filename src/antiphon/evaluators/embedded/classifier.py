@@ -10,8 +10,8 @@ from typing import Any, Final
 from antiphon.evaluators.embedded.calibration import Calibration
 from antiphon.evaluators.embedded.cascade import Cascade
 from antiphon.evaluators.embedded.disguises import Disguises
-from antiphon.evaluators.embedded.early import EarlyLook, EarlyNetwork, read_risky
-from antiphon.evaluators.embedded.language import HEADS, Gate
+from antiphon.evaluators.embedded.early import EarlyClassifier, EarlyNetwork, read_risky
+from antiphon.evaluators.embedded.language import HEADS, LanguageGate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.legible import Legible
 from antiphon.evaluators.embedded.network import LABELS, Network
@@ -39,12 +39,12 @@ class Classifier:
         self,
         normaliser: Normaliser,
         disguises: Disguises,
-        gate: Gate,
+        gate: LanguageGate,
         cascade: Cascade,
         heads: dict[str, Head],
         self_harm: dict[str, Head],
         calibration: Calibration,
-        early: EarlyLook,
+        early: EarlyClassifier,
         is_legible: Legible,
     ) -> None:
         self._normalise = normaliser
@@ -65,9 +65,9 @@ class Classifier:
         heads = {name: _head(folder / f"hate-{name}.npy", calibration.heads[name]) for name in HEADS}
         stored = calibration.self_harm
         self_harm = {name: _head(folder / f"self-harm-{name}.npy", stored[name]) for name in stored}
-        normaliser, gate = Normaliser(tokens.ids), Gate.load(folder / "languages.npz")
+        normaliser, gate = Normaliser(tokens.ids), LanguageGate.load(folder / "languages.npz")
         network = EarlyNetwork.load(folder / "early.npz")
-        early = EarlyLook(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
+        early = EarlyClassifier(normaliser, gate, tokens, network, heads, read_risky(folder / "early.json"))
         is_legible = Legible(tokens.ids)
         return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, self_harm, calibration, early, is_legible)
 

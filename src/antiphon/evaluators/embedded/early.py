@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.ngrams import Head
 from antiphon.evaluators.embedded.normalise import Normaliser
@@ -70,13 +70,13 @@ def _convolve(x: Array, weight: Array, bias: Array, *, residual: bool) -> Array:
     return new + x[2::2] if residual else new
 
 
-class EarlyLook:
+class EarlyClassifier:
     """Shares nothing that changes with the classifier, so it may look while that judges in another thread."""
 
     def __init__(
         self,
         normaliser: Normaliser,
-        gate: Gate,
+        gate: LanguageGate,
         tokens: WordPiece,
         network: EarlyNetwork,
         heads: Mapping[str, Head],

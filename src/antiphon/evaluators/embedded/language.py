@@ -40,12 +40,12 @@ class Parts:
     unread: bool
 
 
-class Gate:
+class LanguageGate:
     def __init__(self, latin: Latin) -> None:
         self._latin = latin
 
     @classmethod
-    def load(cls, path: Path) -> Gate:
+    def load(cls, path: Path) -> LanguageGate:
         with np.load(path) as stored:
             names = str(stored["languages"]).split()
             trigrams = {key: index for index, key in enumerate(str(stored["trigrams"]).split("|"))}

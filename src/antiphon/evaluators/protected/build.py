@@ -23,7 +23,7 @@ from zlib import compress
 from antiphon.evaluators.protected.layout import BUCKETS, Header, IndexFault, split
 from antiphon.evaluators.protected.lexemes import lexemes
 from antiphon.evaluators.protected.licences import is_permissive, licence_of
-from antiphon.evaluators.protected.sources import Source, between_notices, files
+from antiphon.evaluators.protected.sources import TextSource, between_notices, files
 from antiphon.evaluators.protected.winnow import Sieve, Winnower, fingerprints
 
 COMMON: Final = 12  # files; a fingerprint of more of them is boilerplate
@@ -55,12 +55,12 @@ class Builder:
         self._documents: list[tuple[int, str]] = []
         self._known: set[bytes] = set()  # digests of files: a twin adds nothing
 
-    def leave_out(self, source: Source) -> None:
+    def leave_out(self, source: TextSource) -> None:
         """What this folder holds may be copied freely; to be called before `add`."""
         for _, text in files(source, self.sieve.kind):
             self.free.update(print.key for print in fingerprints(self.sieve, text))
 
-    def add(self, source: Source) -> None:
+    def add(self, source: TextSource) -> None:
         taken = permissive = 0
         skipped: list[str] = []
         for path, text in files(source, self.sieve.kind, skipped):
@@ -125,7 +125,9 @@ def _says_something(names: set[str]) -> bool:
     return len(names) >= NAMES and sum(map(len, names)) >= LETTERS
 
 
-def build(sieve: Sieve, sources: Iterable[Source], free: Iterable[Source], path: Path, say: Say = quietly) -> int:
+def build(
+    sieve: Sieve, sources: Iterable[TextSource], free: Iterable[TextSource], path: Path, say: Say = quietly
+) -> int:
     """The index of `sources` without what `free` holds, as a file; gives the number of its fingerprints."""
     builder = Builder(sieve, say=say)
     for source in free:

@@ -32,7 +32,7 @@ class Document:
     citation: Citation
 
 
-class Table(msgspec.Struct):
+class IndexTable(msgspec.Struct):
     sources: list[tuple[str, str]]
     documents: list[tuple[int, str]]
 
@@ -103,7 +103,7 @@ def _documents(packed: bytes, count: int) -> list[Document]:
     try:
         unpacker = decompressobj()
         unpacked = unpacker.decompress(packed, TABLE_LIMIT)
-        table = msgspec.json.decode(unpacked, type=Table)
+        table = msgspec.json.decode(unpacked, type=IndexTable)
         citations = [Citation(url, license) for url, license in table.sources]
         documents = [Document(path, citations[source]) for source, path in table.documents]
     except (ZlibError, msgspec.DecodeError, IndexError):

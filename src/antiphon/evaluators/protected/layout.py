@@ -19,7 +19,7 @@ from itertools import accumulate, pairwise
 from typing import Final
 from zlib import crc32
 
-from antiphon.evaluators.protected.lexemes import Kind
+from antiphon.evaluators.protected.lexemes import IndexKind
 from antiphon.evaluators.protected.winnow import Sieve
 
 MAGIC: Final = b"antiphon-index\r\n"  # the line break betrays a transfer in text mode
@@ -72,6 +72,6 @@ def read_header(head: bytes) -> Header:
     _, version, kind, width, gram, window, keys, documents, table_size, checksum = HEADER.unpack(head[: HEADER.size])
     if version != VERSION:
         raise IndexFault(f"the file has version {version}, this Antiphon reads version {VERSION}; build it again")
-    if kind not in {known.value for known in Kind} or width not in (2, 4) or not gram or not window:
+    if kind not in {known.value for known in IndexKind} or width not in (2, 4) or not gram or not window:
         raise IndexFault("the file is damaged: its header makes no sense")
-    return Header(Sieve(Kind(kind), gram, window), width, keys, documents, table_size, checksum)
+    return Header(Sieve(IndexKind(kind), gram, window), width, keys, documents, table_size, checksum)

@@ -16,7 +16,7 @@ LONGEST: Final = 64  # a longer word is cut into several lexemes, so that what i
 UNSPACED: Final = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 
-class Kind(Enum):
+class IndexKind(Enum):
     """What an index holds. The value stands in index files."""
 
     CODE = 1
@@ -24,15 +24,15 @@ class Kind(Enum):
 
 
 PATTERNS: Final = {
-    Kind.CODE: re.compile(rf"\w{{1,{LONGEST}}}|[^\w\s]"),
-    Kind.TEXT: re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,{LONGEST}}}"),
+    IndexKind.CODE: re.compile(rf"\w{{1,{LONGEST}}}|[^\w\s]"),
+    IndexKind.TEXT: re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]{{1,{LONGEST}}}"),
 }
 
 
 class Lexer:
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: IndexKind) -> None:
         self._pattern = PATTERNS[kind]
-        self._fold = kind is Kind.TEXT
+        self._fold = kind is IndexKind.TEXT
         self._half = ""  # a word that the next piece may continue
         self._last = ""
 
@@ -62,7 +62,7 @@ class Lexer:
         return kept
 
 
-def lexemes(kind: Kind, text: str) -> list[str]:
+def lexemes(kind: IndexKind, text: str) -> list[str]:
     lexer = Lexer(kind)
     return lexer.feed(text) + lexer.finish()
 

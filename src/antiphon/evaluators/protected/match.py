@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from antiphon.evaluators.protected.index import Document, ProtectedIndex
-from antiphon.evaluators.protected.lexemes import Kind, Lexer
+from antiphon.evaluators.protected.lexemes import IndexKind, Lexer
 from antiphon.evaluators.protected.winnow import Fingerprint, Sieve, Winnower
 from antiphon.safety.verdict import NOTHING, Citation, Stage, Verdict
 
@@ -27,8 +27,8 @@ class ProtectedMaterial:
             return [NOTHING] * len(texts)
         return [self._judge(text) for text in texts]
 
-    def stream(self) -> Stream:
-        return Stream(self._indexes)
+    def stream(self) -> MatchStream:
+        return MatchStream(self._indexes)
 
     def _judge(self, text: str) -> Verdict:
         stream = self.stream()
@@ -36,7 +36,7 @@ class ProtectedMaterial:
         return stream.finish()
 
 
-class Stream:
+class MatchStream:
     """An answer that comes in pieces; each verdict is about all that has come. Once True, it stays True."""
 
     def __init__(self, indexes: Sequence[ProtectedIndex]) -> None:
@@ -56,12 +56,12 @@ class Stream:
 
     def _verdict(self) -> Verdict:
         return Verdict(
-            protected_text=self._found(Kind.TEXT),
-            protected_code=self._found(Kind.CODE),
+            protected_text=self._found(IndexKind.TEXT),
+            protected_code=self._found(IndexKind.CODE),
             citation=next((trail.citation for trail in self._trails() if trail.copied), None),
         )
 
-    def _found(self, kind: Kind) -> bool | None:
+    def _found(self, kind: IndexKind) -> bool | None:
         copied = [trail.copied for trail in self._trails() if trail.index.sieve.kind is kind]
         return any(copied) if copied else None
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from antiphon.evaluators.protected.lexemes import Kind
+from antiphon.evaluators.protected.lexemes import IndexKind
 from antiphon.evaluators.protected.licences import UNKNOWN, licence_of
 
 CODE_NAMES: Final = """
@@ -21,8 +21,8 @@ CODE_NAMES: Final = """
 """
 TEXT_NAMES: Final = "adoc markdown md rst tex txt"
 EXTENSIONS: Final = {
-    Kind.CODE: frozenset(f".{name}" for name in CODE_NAMES.split()),
-    Kind.TEXT: frozenset(f".{name}" for name in TEXT_NAMES.split()),
+    IndexKind.CODE: frozenset(f".{name}" for name in CODE_NAMES.split()),
+    IndexKind.TEXT: frozenset(f".{name}" for name in TEXT_NAMES.split()),
 }
 LARGEST: Final = 2_000_000  # bytes; what is larger was generated
 HIDDEN: Final = frozenset(("node_modules", "__pycache__"))
@@ -43,7 +43,7 @@ NOTICE: Final = re.compile(r"copyright|licen[cs]e|warrant(?:y|ies)|redistributio
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextSource:
     """A folder, and what holds for those of its files that do not say otherwise."""
 
     folder: Path
@@ -55,13 +55,13 @@ class Source:
         return self.url.replace(PATH, quote(path))
 
 
-def describe(folder: Path, url: str | None = None, licence: str | None = None) -> Source:
+def describe(folder: Path, url: str | None = None, licence: str | None = None) -> TextSource:
     """A folder by what was told of it, else by its own metadata."""
     found_url, found_licence = _metadata(folder)
-    return Source(folder, url or found_url or folder.resolve().name, licence or found_licence or UNKNOWN)
+    return TextSource(folder, url or found_url or folder.resolve().name, licence or found_licence or UNKNOWN)
 
 
-def files(source: Source, kind: Kind, skipped: list[str] | None = None) -> Iterator[tuple[str, str]]:
+def files(source: TextSource, kind: IndexKind, skipped: list[str] | None = None) -> Iterator[tuple[str, str]]:
     """Path and text of what a person wrote, in a fixed order. `skipped` is given what cannot be read as text."""
     for path in _paths(source):
         if path.suffix.lower() in EXTENSIONS[kind] and not path.name.endswith(".min.js"):
@@ -82,7 +82,7 @@ def between_notices(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _paths(source: Source) -> Iterator[Path]:
+def _paths(source: TextSource) -> Iterator[Path]:
     for part in source.parts or ("",):
         place = source.folder / part
         if place.is_file():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from antiphon.evaluators.protected.lexemes import Kind, lexemes
+from antiphon.evaluators.protected.lexemes import IndexKind, lexemes
 
 PRIME: Final = (1 << 61) - 1
 BASE: Final = 0x1B873593CC9E2D51 % PRIME  # arbitrary; it is part of the index format
@@ -25,14 +25,14 @@ KEY_MASK: Final = (1 << 40) - 1  # low bits: the kept hashes are small ones, the
 class Sieve:
     """How finely a text is sifted."""
 
-    kind: Kind
+    kind: IndexKind
     gram: int
     window: int
 
     @property
     def apart(self) -> int:
         """How many lexemes two fingerprints must be apart to count as two."""
-        return 2 if self.kind is Kind.CODE else 1
+        return 2 if self.kind is IndexKind.CODE else 1
 
     @property
     def surely_found(self) -> int:
@@ -40,8 +40,8 @@ class Sieve:
         return self.gram + 2 * self.window - 2 + self.apart
 
 
-CODE: Final = Sieve(Kind.CODE, gram=24, window=20)  # 64 lexemes
-TEXT: Final = Sieve(Kind.TEXT, gram=8, window=5)  # 17 words
+CODE: Final = Sieve(IndexKind.CODE, gram=24, window=20)  # 64 lexemes
+TEXT: Final = Sieve(IndexKind.TEXT, gram=8, window=5)  # 17 words
 
 
 class Fingerprint(NamedTuple):

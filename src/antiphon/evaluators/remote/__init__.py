@@ -6,20 +6,20 @@ from __future__ import annotations
 from antiphon.evaluators.remote.azure import Azure
 from antiphon.evaluators.remote.chat import Chat
 from antiphon.evaluators.remote.http import Own
-from antiphon.evaluators.remote.openai import OpenAI
-from antiphon.evaluators.remote.remote import Remote
-from antiphon.evaluators.remote.service import Question, Service, Unreadable
+from antiphon.evaluators.remote.openai import OpenAIModerations
+from antiphon.evaluators.remote.remote import RemoteEvaluator
+from antiphon.evaluators.remote.service import Service, ServiceRequest, Unreadable
 from antiphon.evaluators.remote.transport import HttpTransport, Transport, UpstreamTransport
 
 __all__ = [
     "Azure",
     "Chat",
     "HttpTransport",
-    "OpenAI",
+    "OpenAIModerations",
     "Own",
-    "Question",
-    "Remote",
+    "RemoteEvaluator",
     "Service",
+    "ServiceRequest",
     "Transport",
     "Unreadable",
     "UpstreamTransport",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.evaluators.remote.service import Question, Unreadable, member, truth, windows
+from antiphon.evaluators.remote.service import ServiceRequest, Unreadable, member, truth, windows
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict
 
 VERSION: Final = "2024-09-01"
@@ -23,10 +23,10 @@ class Azure:
     batch: int = 1
     auth: str = "ocp-apim-subscription-key: "
 
-    def questions(self, stage: Stage, windows: list[str]) -> list[Question]:
+    def questions(self, stage: Stage, windows: list[str]) -> list[ServiceRequest]:
         (text,) = windows
         analysis = {"text": text, "categories": list(THEIRS), "outputType": "FourSeverityLevels"}
-        first = Question(_path("analyze"), analysis, _read_analysis)
+        first = ServiceRequest(_path("analyze"), analysis, _read_analysis)
         return [first, _shield(text)] if stage is Stage.PROMPT else [first, *_protected(text)]
 
 
@@ -49,16 +49,16 @@ def _read_analysis(answer: Any) -> list[Verdict]:
     return [Verdict(severities=tuple(severities.values()))]
 
 
-def _shield(text: str) -> Question:
+def _shield(text: str) -> ServiceRequest:
     def read(answer: Any) -> list[Verdict]:
         return [Verdict(jailbreak=truth(answer, "userPromptAnalysis", "attackDetected"))]
 
-    return Question(_path("shieldPrompt"), {"userPrompt": text, "documents": []}, read)
+    return ServiceRequest(_path("shieldPrompt"), {"userPrompt": text, "documents": []}, read)
 
 
-def _protected(text: str) -> list[Question]:
+def _protected(text: str) -> list[ServiceRequest]:
     def read(answer: Any) -> list[Verdict]:
         return [Verdict(protected_text=truth(answer, "protectedMaterialAnalysis", "detected"))]
 
     pieces = [piece for piece in windows(text, PROTECTED_MOST) if len(piece) >= PROTECTED_LEAST]
-    return [Question(_path("detectProtectedMaterial"), {"text": piece}, read) for piece in pieces]
+    return [ServiceRequest(_path("detectProtectedMaterial"), {"text": piece}, read) for piece in pieces]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.evaluators.remote.service import Question, Unreadable, member
+from antiphon.evaluators.remote.service import ServiceRequest, Unreadable, member
 from antiphon.safety.verdict import CATEGORIES, SAFE, Severity, Stage, Verdict
 
 HAZARDS: Final = (
@@ -69,12 +69,12 @@ class Chat:
     batch: int = 1
     auth: str = "authorization: Bearer "
 
-    def questions(self, stage: Stage, windows: list[str]) -> list[Question]:
+    def questions(self, stage: Stage, windows: list[str]) -> list[ServiceRequest]:
         (text,) = windows
         # A text must not be able to end the conversation that it stands in.
         asked = TEMPLATE.format(role=ROLES[stage], hazards=LISTED, text=MARK.sub(r"\1", text))
         document = {"messages": [{"role": "user", "content": asked}], "temperature": 0, "max_tokens": MOST_TOKENS}
-        return [Question("", document, _read)]
+        return [ServiceRequest("", document, _read)]
 
 
 def _read(answer: Any) -> list[Verdict]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.evaluators.remote.service import Question, Unreadable, member, truth
+from antiphon.evaluators.remote.service import ServiceRequest, Unreadable, member, truth
 from antiphon.safety.verdict import CATEGORIES, Citation, Severity, Stage, Verdict
 
 SEVERITIES: Final = {severity.name.lower(): severity for severity in Severity}
@@ -22,9 +22,9 @@ class Own:
     batch: int = 1
     auth: str = "authorization: Bearer "
 
-    def questions(self, stage: Stage, windows: list[str]) -> list[Question]:
+    def questions(self, stage: Stage, windows: list[str]) -> list[ServiceRequest]:
         (text,) = windows
-        return [Question("", {"stage": stage.value, "text": text}, _read)]
+        return [ServiceRequest("", {"stage": stage.value, "text": text}, _read)]
 
 
 def _read(answer: Any) -> list[Verdict]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.evaluators.remote.service import Question, Unreadable, member
+from antiphon.evaluators.remote.service import ServiceRequest, Unreadable, member
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict
 
 MODEL: Final = "omni-moderation-latest"
@@ -35,7 +35,7 @@ THEIRS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-class OpenAI:
+class OpenAIModerations:
     limit: int = 8000  # characters; the endpoint takes more, and dilutes what it finds
     batch: int = 32
     auth: str = "authorization: Bearer "
@@ -45,9 +45,11 @@ class OpenAI:
         self._path = "/moderations" if prefix.endswith("/v1") else "/v1/moderations"
         self._model = model or MODEL
 
-    def questions(self, stage: Stage, windows: list[str]) -> list[Question]:
+    def questions(self, stage: Stage, windows: list[str]) -> list[ServiceRequest]:
         count = len(windows)
-        return [Question(self._path, {"model": self._model, "input": windows}, lambda answer: _read(answer, count))]
+        return [
+            ServiceRequest(self._path, {"model": self._model, "input": windows}, lambda answer: _read(answer, count))
+        ]
 
 
 def _read(answer: Any, count: int) -> list[Verdict]:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from antiphon.errors import AntiphonError
-from antiphon.evaluators.remote.service import Question, Service, Unreadable, windows
+from antiphon.evaluators.remote.service import Service, ServiceRequest, Unreadable, windows
 from antiphon.evaluators.remote.transport import Sent, Transport
 from antiphon.evaluators.verdict_cache import VerdictCache, digest
 from antiphon.safety.verdict import FAILURE, NOTHING, Stage, Verdict, worst
@@ -27,7 +27,7 @@ REMEMBERED: Final = 1024
 Log = Callable[[str], None]
 
 
-class Remote:
+class RemoteEvaluator:
     def __init__(self, name: str, service: Service, carrier: Transport, seconds: float, log: Log) -> None:
         self.name = name
         self.service = service
@@ -81,7 +81,7 @@ class Batch:
 class Inquiry:
     """One ask, until its future is resolved."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemoteEvaluator) -> None:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Verdict] = loop.create_future()
         self.verdict = NOTHING
@@ -94,7 +94,7 @@ class Inquiry:
         remote = self._remote
         keys, size = list(unknown), remote.service.batch
         batches = [keys[start : start + size] for start in range(0, len(keys), size)]
-        asked: list[tuple[Batch, Question]] = []
+        asked: list[tuple[Batch, ServiceRequest]] = []
         for part in batches:
             questions = remote.service.questions(stage, [unknown[key] for key in part])
             batch = Batch(part, len(questions))
@@ -112,14 +112,14 @@ class Inquiry:
         for number, (batch, question) in enumerate(asked):
             self._send(number, batch, question)
 
-    def _send(self, number: int, batch: Batch, question: Question) -> None:
+    def _send(self, number: int, batch: Batch, question: ServiceRequest) -> None:
         try:
             self._sent[number] = self._remote.carrier.send(question, partial(self._heard, number, batch, question))
             self._remote.calls += 1
         except AntiphonError as error:  # an upstream that does not take the question
             self._fail(error.code or type(error).__name__)
 
-    def _heard(self, number: int, batch: Batch, question: Question, body: bytes | None, why: str) -> None:
+    def _heard(self, number: int, batch: Batch, question: ServiceRequest, body: bytes | None, why: str) -> None:
         if self._sent.pop(number, None) is not None:
             self._remote.calls -= 1
         if body is None:

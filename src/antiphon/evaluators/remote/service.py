@@ -16,7 +16,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ServiceRequest:
     """One request. `read` makes of its answer a verdict for each window that was asked about, or raises Unreadable."""
 
     path: str  # what follows the service's URL
@@ -29,7 +29,7 @@ class Service(Protocol):
     batch: int  # windows of one question
     auth: str  # the name of the header with the credential, and what stands before it
 
-    def questions(self, stage: Stage, windows: list[str]) -> list[Question]: ...
+    def questions(self, stage: Stage, windows: list[str]) -> list[ServiceRequest]: ...
 
 
 def windows(text: str, limit: int) -> list[str]:

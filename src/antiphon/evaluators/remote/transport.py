@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from antiphon.errors import AntiphonError, UpstreamError
-from antiphon.evaluators.remote.service import Question
+from antiphon.evaluators.remote.service import ServiceRequest
 from antiphon.flow.ports import Document, Upstream
 from antiphon.http.client import Call, ClientError, Pool
 
@@ -22,7 +22,7 @@ class Sent(Protocol):
 
 
 class Transport(Protocol):
-    def send(self, question: Question, done: Done) -> Sent:
+    def send(self, question: ServiceRequest, done: Done) -> Sent:
         """`done` is called once, never before this returns; not after `cancel`."""
 
     async def close(self) -> None: ...
@@ -34,15 +34,17 @@ class HttpTransport:
         self._prefix = prefix
         self._headers = headers
 
-    def send(self, question: Question, done: Done) -> Call:
+    def send(self, question: ServiceRequest, done: Done) -> Call:
         body = msgspec.json.encode(question.document)
-        return self._pool.send(b"POST", self._prefix + question.path.encode(), self._headers, body, Answer(done))
+        return self._pool.send(
+            b"POST", self._prefix + question.path.encode(), self._headers, body, EvaluatorAnswer(done)
+        )
 
     async def close(self) -> None:
         await self._pool.close()
 
 
-class Answer:
+class EvaluatorAnswer:
     """One answer as it arrives; the pool bounds it."""
 
     def __init__(self, done: Done) -> None:
@@ -75,7 +77,7 @@ class UpstreamTransport:
         self._model = model
         self._owned = owned
 
-    def send(self, question: Question, done: Done) -> Sent:
+    def send(self, question: ServiceRequest, done: Done) -> Sent:
         document: dict[str, Any] = {"model": self._model, **question.document}
         prepared = self._upstream.prepare(document, self._model, strict=False)
         body = msgspec.json.encode(prepared.document)

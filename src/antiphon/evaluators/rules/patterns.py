@@ -8,7 +8,7 @@ from antiphon.evaluators.rules.engine import Expression, ExpressionFault, Scanne
 from antiphon.evaluators.rules.rule_list import Rule, refused
 
 
-class Patterns:
+class RulePatterns:
     """RuleFault names every pattern that is not taken, with its place in the list."""
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:

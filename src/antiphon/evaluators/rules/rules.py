@@ -8,7 +8,7 @@ from typing import Final
 from antiphon.evaluators.rules import beginnings
 from antiphon.evaluators.rules.engine import ExpressionFault
 from antiphon.evaluators.rules.folding import normal
-from antiphon.evaluators.rules.patterns import Patterns
+from antiphon.evaluators.rules.patterns import RulePatterns
 from antiphon.evaluators.rules.rule_list import RuleList, checked, refused
 from antiphon.evaluators.rules.words import Words
 from antiphon.safety.verdict import Stage, Verdict
@@ -56,7 +56,7 @@ class _Compiled:
             self._words = Words([rule.source for rule in rules.words]) if rules.words else None
         except ExpressionFault as fault:
             raise refused(rules.name, [str(fault)]) from None
-        self._patterns = Patterns(rules.name, rules.patterns) if rules.patterns else None
+        self._patterns = RulePatterns(rules.name, rules.patterns) if rules.patterns else None
         size = sum(part.size for part in (self._words, self._patterns) if part)
         if size > LARGEST:
             raise refused(rules.name, [f"compiled it has {size} bytes, at most {LARGEST} are taken"])

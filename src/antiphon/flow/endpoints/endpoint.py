@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol
 from antiphon.chat.bounds import NOT_JSON, JsonBounds
 from antiphon.chat.checks import too_long
 from antiphon.chat.completion import Conformed
-from antiphon.chat.outline import LONG, Whole
+from antiphon.chat.outline import LONG, JsonPieces
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.request import ChatRequest, decode, refusal
 from antiphon.errors import RequestError
@@ -84,7 +84,8 @@ def open_stream(
     def first() -> None:
         turn.first = gateway.clock()
 
-    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n))
+    lag = None if gateway.meter is None else gateway.meter.chunk_lag
+    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n), lag)
 
 
 def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> Document:
@@ -102,7 +103,12 @@ def send(turn: AnyTurn, upstream: Upstream, prepared: Prepared, receiver: Receiv
 
 
 def send_body(
-    turn: AnyTurn, upstream: Upstream, body: bytes | Whole, receiver: Receiver, source: int = 0, address: Any = None
+    turn: AnyTurn,
+    upstream: Upstream,
+    body: bytes | JsonPieces,
+    receiver: Receiver,
+    source: int = 0,
+    address: Any = None,
 ) -> None:
     call = upstream.open(
         body, turn.headers, stream=turn.request.stream, receiver=receiver, source=source, address=address

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from antiphon.errors import RequestError
-from antiphon.protocols.anthropic.notes import Notes, unsupported
+from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import read_data_url
 
@@ -29,14 +29,14 @@ def text_block(text: str) -> Document:
     return {"type": "text", "text": text}
 
 
-class Blocks:
+class AnthropicBlocks:
     """Translates parts. `needs_oldest`: only the oldest version of the API takes what it has translated."""
 
-    __slots__ = ("_facts", "_notes", "needs_oldest")
+    __slots__ = ("_changes", "_facts", "needs_oldest")
 
-    def __init__(self, facts: ModelFacts, notes: Notes) -> None:
+    def __init__(self, facts: ModelFacts, changes: Changes) -> None:
         self._facts = facts
-        self._notes = notes
+        self._changes = changes
         self.needs_oldest = False
 
     def of(self, content: object, place: int, role: str) -> list[Document]:
@@ -60,7 +60,7 @@ class Blocks:
         if kind == "file":
             return self._file(part, param)
         if kind == "input_audio":
-            raise unsupported(param, "it takes no audio")
+            raise refuse(param, "it takes no audio")
         if kind == "image":
             self._check_images(param)
         if kind == "document" and role == "assistant":
@@ -77,7 +77,7 @@ class Blocks:
                 self.needs_oldest = True
             for key in part:
                 if key not in _READ_OF_TEXT:
-                    self._notes.drop(f"{param}.{key}", "the vendor does not know it")
+                    self._changes.drop(f"{param}.{key}", "the vendor does not know it")
         return block
 
     def _image(self, part: Document, param: str) -> Document:
@@ -87,14 +87,14 @@ class Blocks:
             image = {"url": image}
         detail = image.get("detail")
         if detail not in (None, "auto"):
-            self._notes.drop(f"{param}.image_url.detail", "the vendor does not know it")
+            self._changes.drop(f"{param}.image_url.detail", "the vendor does not know it")
         block = {"type": "image", "source": _image_source(image.get("url"), param)}
         self._carry(part, block, _OF_IMAGE)
         return block
 
     def _check_images(self, param: str) -> None:
         if not self._facts.takes_images:
-            raise unsupported(param, "it takes no images")
+            raise refuse(param, "it takes no images")
 
     def _file(self, part: Document, param: str) -> Document:
         file = part.get("file")
@@ -127,7 +127,7 @@ class Blocks:
             return {"type": "base64", "media_type": media, "data": encoded}
         if _TEXTUAL.fullmatch(media):
             return {"type": "text", "media_type": TEXT, "data": _decoded(encoded, f"{param}.file_data")}
-        raise unsupported(f"{param}.file_data", "it takes files of the types PDF, text and image, in base64")
+        raise refuse(f"{param}.file_data", "it takes files of the types PDF, text and image, in base64")
 
     def _carry(self, part: Document, block: Document, keys: Iterable[str]) -> None:
         """Takes over the vendor's own keys, and OpenAI's mark where a cached prompt ends."""

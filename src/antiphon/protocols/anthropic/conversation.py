@@ -10,10 +10,9 @@ import re
 from typing import Any, Final
 
 from antiphon.errors import RequestError
-from antiphon.protocols.anthropic.blocks import Blocks
-from antiphon.protocols.anthropic.notes import DROPPED, REWRITTEN, Notes
+from antiphon.protocols.anthropic.blocks import AnthropicBlocks
+from antiphon.protocols.changes import Changes, call_arguments
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import read_arguments
 from antiphon.protocols.protocol import Memory
 
 Document = dict[str, Any]
@@ -35,16 +34,16 @@ _READ: Final = frozenset(
 )
 
 
-class Conversation:
-    __slots__ = ("_blocks", "_facts", "_ids", "_memory", "_mid", "_notes", "_results", "_taken", "messages", "system")
+class AnthropicConversation:
+    __slots__ = ("_blocks", "_changes", "_facts", "_ids", "_memory", "_mid", "_results", "_taken", "messages", "system")
 
-    def __init__(self, facts: ModelFacts, memory: Memory | None, blocks: Blocks, notes: Notes) -> None:
+    def __init__(self, facts: ModelFacts, memory: Memory | None, blocks: AnthropicBlocks, changes: Changes) -> None:
         self.system: list[Document] = []
         self.messages: list[Document] = []
         self._facts = facts
         self._memory = memory
         self._blocks = blocks
-        self._notes = notes
+        self._changes = changes
         self._mid: list[tuple[int, list[Document]]] = []  # system messages that wait for their place
         self._results: list[Document] | None = None  # of the turn under way
         self._ids: dict[str, list[str]] = {}  # the client's id of a call of this turn -> ours, one for each call
@@ -86,7 +85,7 @@ class Conversation:
             self._note_lost(place, message)
             content = _marked(message, self._blocks.of(content, place, "user"))
         if not content or (isinstance(content, str) and not content.strip()):
-            self._notes.tell(f"messages[{place}]", DROPPED, "it is empty")
+            self._changes.note(f"messages[{place}]", "dropped", "it is empty")
             return
         self.messages.append({"role": "user", "content": content})
 
@@ -114,7 +113,7 @@ class Conversation:
 
     def _fold(self, place: int, blocks: list[Document]) -> None:
         self.system += blocks
-        self._notes.tell(f"messages[{place}]", REWRITTEN, "system messages stand before the conversation")
+        self._changes.note(f"messages[{place}]", "rewritten", "system messages stand before the conversation")
 
     def _say_assistant(self, place: int, message: Document) -> None:
         self._settle_mid()
@@ -127,17 +126,17 @@ class Conversation:
         self._say_calls(place, message, blocks)
         self._note_lost(place, message)
         if not blocks:
-            self._notes.tell(f"messages[{place}]", DROPPED, "it is empty")
+            self._changes.note(f"messages[{place}]", "dropped", "it is empty")
             return
         for key in ("reasoning_content", "reasoning"):
             if message.get(key) and not _thinks(blocks):
-                self._notes.tell(f"messages[{place}].{key}", DROPPED, "it takes signed thinking only")
+                self._changes.note(f"messages[{place}].{key}", "dropped", "it takes signed thinking only")
         self.messages.append({"role": "assistant", "content": _marked(message, blocks)})
 
     def _note_lost(self, place: int, message: Document) -> None:
         for key in message:
             if key not in _READ and message[key]:
-                self._notes.drop(f"messages[{place}].{key}", "the vendor does not know it")
+                self._changes.drop(f"messages[{place}].{key}", "the vendor does not know it")
 
     # What an assistant said.
 
@@ -166,7 +165,9 @@ class Conversation:
             for number, entry in enumerate(given if isinstance(given, list) else ()):
                 block = _read_kept(entry)
                 if block is None:
-                    self._notes.tell(f"messages[{place}].{name}[{number}]", DROPPED, "it is not signed by the vendor")
+                    self._changes.note(
+                        f"messages[{place}].{name}[{number}]", "dropped", "it is not signed by the vendor"
+                    )
                 else:
                     entries.append((_count(entry.get("index")), _count(entry.get("text_offset")), block))
         entries.sort(key=lambda entry: entry[0])  # stable: without an index they stay as they are
@@ -189,19 +190,15 @@ class Conversation:
     def _say_call(self, call: Document, place: int, number: int, blocks: list[Document]) -> None:
         kind = call.get("type")
         if kind not in ("function", "custom"):
-            self._notes.drop(f"messages[{place}].tool_calls[{number}]", "the vendor does not know this kind of call")
+            self._changes.drop(f"messages[{place}].tool_calls[{number}]", "the vendor does not know this kind of call")
             return
         body = call[kind]
         block: Document = {"type": "tool_use", "id": self._new_id(call["id"]), "name": body["name"]}
         if kind == "custom":
             block["input"] = {_INPUT: body["input"]}
         else:
-            arguments = read_arguments(body["arguments"])
-            if arguments is None:
-                param = f"messages[{place}].tool_calls[{number}].function.arguments"
-                self._notes.rewrite(param, "it is no JSON object")
-                arguments = {"arguments": body["arguments"]}
-            block["input"] = arguments
+            param = f"messages[{place}].tool_calls[{number}].function.arguments"
+            block["input"] = call_arguments(body["arguments"], param, self._changes)
         if len(call) > 3:
             _carry(call, block)
         blocks.append(block)
@@ -254,10 +251,10 @@ class Conversation:
         if not messages:
             if not self.system:
                 raise RequestError("There is no message with a content.", param="messages", code="invalid_value")
-            self._notes.tell("messages", REWRITTEN, "a conversation needs a user's message")
+            self._changes.note("messages", "rewritten", "a conversation needs a user's message")
             messages.append({"role": "user", "content": [self.system.pop()]})
         if messages[0]["role"] != "user":
-            self._notes.rewrite("messages", f"a conversation begins with the user: '{_FILLER}' stands before it")
+            self._changes.rewrite("messages", f"a conversation begins with the user: '{_FILLER}' stands before it")
             messages.insert(0, {"role": "user", "content": _FILLER})
         last = messages[-1]
         if last["role"] == "assistant" and _is_words(last["content"]):
@@ -265,13 +262,13 @@ class Conversation:
 
     def _prefill(self, last: Document) -> None:
         if not self._facts.takes_prefill:
-            self._notes.rewrite("messages", f"it begins no answer for the model: '{_GO_ON}' stands after it")
+            self._changes.rewrite("messages", f"it begins no answer for the model: '{_GO_ON}' stands after it")
             self.messages.append({"role": "user", "content": _GO_ON})
             return
         content = last["content"]
         text = content if isinstance(content, str) else content[-1].get("text", "")
         if text != text.rstrip():
-            self._notes.tell("messages", REWRITTEN, "the begun answer may not end with a space")
+            self._changes.note("messages", "rewritten", "the begun answer may not end with a space")
             last["content"] = _ending(content, text.rstrip())
 
 

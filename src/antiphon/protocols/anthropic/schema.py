@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.protocols.anthropic.notes import Notes
+from antiphon.protocols.changes import Changes
 
 Document = dict[str, Any]
 
@@ -31,11 +31,11 @@ _NAMED: Final = frozenset({"properties", "$defs", "definitions"})
 _DEEPEST: Final = 100
 
 
-def adapt(schema: Document, param: str, notes: Notes) -> Document:
+def adapt(schema: Document, param: str, changes: Changes) -> Document:
     """The schema as the vendor takes it; the very same object where it does so already."""
     adapted: Document = _adapt(schema, 0)
     if adapted is not schema:
-        notes.rewrite(param, "the vendor takes fewer keywords: the others stand in descriptions")
+        changes.rewrite(param, "the vendor takes fewer keywords: the others stand in descriptions")
     return adapted
 
 

@@ -37,7 +37,7 @@ _OURS: Final = frozenset({"id", "object", "created", "model", "choices", "usage"
 _OF_START: Final = frozenset({"type", "role", "content", *_OURS, *_ENDING})
 
 
-class _Delta(msgspec.Struct, gc=False):
+class _AnthropicDelta(msgspec.Struct, gc=False):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -49,13 +49,13 @@ class _Event(msgspec.Struct, gc=False):
 
     type: str
     index: int = -1
-    delta: _Delta | None = None
+    delta: _AnthropicDelta | None = None
 
 
 _read: Final = msgspec.json.Decoder(_Event).decode
 
 
-class _Block:
+class _AnthropicBlock:
     """A block under way."""
 
     __slots__ = ("citations", "index", "kind", "number", "offset", "pieces", "start")
@@ -101,7 +101,7 @@ class AnthropicStream:
         self._id: object = None
         self._opened = False
         self._lenient = False  # a text was cut within a character
-        self._block: _Block | None = None
+        self._block: _AnthropicBlock | None = None
         self._calls = 0
         self._annotations = 0
         self._length = 0  # characters of text so far
@@ -137,7 +137,7 @@ class AnthropicStream:
         self.pending = []
         return out
 
-    def _take_delta(self, delta: _Delta, block: _Block) -> bool:
+    def _take_delta(self, delta: _AnthropicDelta, block: _AnthropicBlock) -> bool:
         """False: it is no usual delta of this block."""
         kind = delta.type
         if kind == "text_delta" and block.kind == "text":
@@ -244,13 +244,13 @@ class AnthropicStream:
             self._open()
         if self._block is not None:
             self._end_block()
-        block = self._block = _Block(index, start, self._length)
+        block = self._block = _AnthropicBlock(index, start, self._length)
         if block.kind == "tool_use":
             self._begin_call(block)
         elif block.kind in ("text", "thinking"):
             self._add_first(block)
 
-    def _begin_call(self, block: _Block) -> None:
+    def _begin_call(self, block: _AnthropicBlock) -> None:
         name = block.start.get("name")
         if not isinstance(name, str):
             raise malformed()
@@ -260,7 +260,7 @@ class AnthropicStream:
         function = {"name": name, "arguments": ""}
         self._emit({"tool_calls": [{**call, "function": function, **read_call_extras(block.start)}]})
 
-    def _add_first(self, block: _Block) -> None:
+    def _add_first(self, block: _AnthropicBlock) -> None:
         """Some servers put the first words into the start."""
         words = block.start.get(str(block.kind))
         if isinstance(words, str) and words:
@@ -279,7 +279,7 @@ class AnthropicStream:
             words = delta.get("partial_json" if kind == "input_json_delta" else str(block.kind), "")
             if not isinstance(words, str):
                 raise malformed()
-            if self._take_delta(_Delta(str(kind), words, words, words), block):
+            if self._take_delta(_AnthropicDelta(str(kind), words, words, words), block):
                 return
         if kind == "signature_delta":
             block.start["signature"] = f"{block.start.get('signature') or ''}{delta.get('signature') or ''}"
@@ -307,18 +307,18 @@ class AnthropicStream:
         else:
             self._keep("content_parts", block, {**block.start, **self._input(block)})
 
-    def _cite(self, block: _Block) -> None:
+    def _cite(self, block: _AnthropicBlock) -> None:
         found = read_citations(block.citations, block.offset, self._length)
         if found:
             numbered = [{"index": self._annotations + place, **note} for place, note in enumerate(found)]
             self._annotations += len(found)
             self._emit({"annotations": numbered})
 
-    def _keep(self, name: str, block: _Block, kept: Document) -> None:
+    def _keep(self, name: str, block: _AnthropicBlock, kept: Document) -> None:
         offset = {"text_offset": block.offset} if block.offset else {}
         self._emit({name: [{"index": block.index, **offset, **kept}]})
 
-    def _input(self, block: _Block) -> Document:
+    def _input(self, block: _AnthropicBlock) -> Document:
         """What a tool of the vendor's own was asked."""
         if not block.pieces:
             return {}
@@ -328,7 +328,7 @@ class AnthropicStream:
         except (msgspec.MsgspecError, RecursionError):
             return {"input": words}
 
-    def _joined(self, block: _Block) -> str:
+    def _joined(self, block: _AnthropicBlock) -> str:
         words = "".join(block.pieces)
         if not self._lenient:
             return words

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.protocols.anthropic.notes import REWRITTEN, Notes
 from antiphon.protocols.anthropic.schema import adapt
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 
 Document = dict[str, Any]
@@ -19,26 +19,26 @@ _ONE_TEXT: Final = {"type": "object", "properties": {"input": {"type": "string"}
 _SEARCH: Final = {"type": "web_search_20250305", "name": "web_search"}
 
 
-def encode_tools(asked: Document, body: Document, facts: ModelFacts, notes: Notes) -> None:
+def encode_tools(asked: Document, body: Document, facts: ModelFacts, changes: Changes) -> None:
     """Writes `tools` and `tool_choice` into the body. Tools stay in their order: prompt caches depend on it."""
-    tools = [_tool(tool, f"tools[{place}]", facts, notes) for place, tool in enumerate(asked.get("tools") or ())]
+    tools = [_tool(tool, f"tools[{place}]", facts, changes) for place, tool in enumerate(asked.get("tools") or ())]
     if asked.get("functions") and not tools:
-        notes.tell("functions", REWRITTEN, "calls come as 'tool_calls'")
+        changes.note("functions", "rewritten", "calls come as 'tool_calls'")
         tools = [
-            _function(function, {}, f"functions[{place}]", facts, notes)
+            _function(function, {}, f"functions[{place}]", facts, changes)
             for place, function in enumerate(asked["functions"])
         ]
     if "web_search_options" in asked and not any(tool.get("name") == _SEARCH["name"] for tool in tools):
-        tools.append(_search(asked["web_search_options"], notes))
-    choice = _choice(asked, tools, notes)
+        tools.append(_search(asked["web_search_options"], changes))
+    choice = _choice(asked, tools, changes)
     if not tools:
         for param in ("tool_choice", "function_call", "parallel_tool_calls"):
             if param in asked:
-                notes.tell(param, "dropped", "there are no tools")
+                changes.note(param, "dropped", "there are no tools")
         return
     body["tools"] = tools
     if choice is not None:
-        body["tool_choice"] = _settle(choice, asked, facts, notes)
+        body["tool_choice"] = _settle(choice, asked, facts, changes)
 
 
 def forces_tool(body: Document) -> bool:
@@ -46,19 +46,19 @@ def forces_tool(body: Document) -> bool:
     return choice is not None and choice["type"] in _FORCED
 
 
-def _tool(tool: Document, param: str, facts: ModelFacts, notes: Notes) -> Document:
+def _tool(tool: Document, param: str, facts: ModelFacts, changes: Changes) -> Document:
     kind = tool.get("type")
     if kind == "function":
-        return _function(tool["function"], tool, f"{param}.function", facts, notes)
+        return _function(tool["function"], tool, f"{param}.function", facts, changes)
     if kind != "custom" or "custom" not in tool:
         return tool  # the vendor's own
     custom = tool["custom"]
-    notes.rewrite(param, "it takes functions only: its calls come as a function's, with one text 'input'")
+    changes.rewrite(param, "it takes functions only: its calls come as a function's, with one text 'input'")
     function = {"name": custom["name"], "description": custom.get("description"), "parameters": _ONE_TEXT}
-    return _function(function, tool, param, facts, notes)
+    return _function(function, tool, param, facts, changes)
 
 
-def _function(function: Document, tool: Document, param: str, facts: ModelFacts, notes: Notes) -> Document:
+def _function(function: Document, tool: Document, param: str, facts: ModelFacts, changes: Changes) -> Document:
     out: Document = {"name": function["name"]}
     if function.get("description"):
         out["description"] = function["description"]
@@ -67,10 +67,10 @@ def _function(function: Document, tool: Document, param: str, facts: ModelFacts,
         schema = {"type": "object", **schema}
     if function.get("strict"):
         if facts.takes_schema:
-            schema = adapt(schema, f"{param}.parameters", notes)
+            schema = adapt(schema, f"{param}.parameters", changes)
             out["strict"] = True
         else:
-            notes.drop(f"{param}.strict", "the model does not know it")
+            changes.drop(f"{param}.strict", "the model does not know it")
     out["input_schema"] = schema
     for key in _OWN:
         value = tool.get(key, function.get(key))
@@ -79,7 +79,7 @@ def _function(function: Document, tool: Document, param: str, facts: ModelFacts,
     return out
 
 
-def _search(options: Document, notes: Notes) -> Document:
+def _search(options: Document, changes: Changes) -> Document:
     """OpenAI's web search, as a tool of the vendor's own."""
     tool: Document = dict(_SEARCH)
     location = options.get("user_location")
@@ -88,11 +88,11 @@ def _search(options: Document, notes: Notes) -> Document:
         known = {key: approximate[key] for key in ("city", "region", "country", "timezone") if approximate.get(key)}
         tool["user_location"] = {"type": "approximate", **known}
     if options.get("search_context_size"):
-        notes.drop("web_search_options.search_context_size", "the vendor does not know it")
+        changes.drop("web_search_options.search_context_size", "the vendor does not know it")
     return tool
 
 
-def _choice(asked: Document, tools: list[Document], notes: Notes) -> Document | None:
+def _choice(asked: Document, tools: list[Document], changes: Changes) -> Document | None:
     """`tool_choice` in the vendor's words. A list of allowed tools leaves only these in `tools`."""
     choice = asked.get("tool_choice", asked.get("function_call"))
     if isinstance(choice, str):
@@ -109,7 +109,7 @@ def _choice(asked: Document, tools: list[Document], notes: Notes) -> Document | 
     allowed = choice["allowed_tools"]
     names = {_name(tool) for tool in allowed["tools"]}
     tools[:] = [tool for tool in tools if tool.get("name") in names]
-    notes.tell("tools", REWRITTEN, "only the allowed ones are sent")
+    changes.note("tools", "rewritten", "only the allowed ones are sent")
     return {"type": _CHOICES.get(allowed["mode"], allowed["mode"])}
 
 
@@ -118,8 +118,8 @@ def _name(tool: Document) -> object:
     return body.get("name") if isinstance(body, dict) else tool.get("name")
 
 
-def _settle(choice: Document, asked: Document, facts: ModelFacts, notes: Notes) -> Document:
+def _settle(choice: Document, asked: Document, facts: ModelFacts, changes: Changes) -> Document:
     if choice["type"] in _FORCED and not facts.takes_forced_tools:
-        notes.rewrite("tool_choice", "the model cannot be made to call: it is 'auto'")
+        changes.rewrite("tool_choice", "the model cannot be made to call: it is 'auto'")
         choice = {**{key: value for key, value in choice.items() if key != "name"}, "type": "auto"}
     return choice

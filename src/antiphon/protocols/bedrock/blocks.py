@@ -50,7 +50,7 @@ _SPACES: Final = re.compile(r"\s+")
 MOST_NAME: Final = 200
 
 
-class Blocks:
+class BedrockBlocks:
     """Reads the parts of one conversation. The names of its documents must differ, so they are remembered."""
 
     __slots__ = ("_facts", "_names")

@@ -11,8 +11,8 @@ import msgspec
 from antiphon.chat.request import KNOWN
 from antiphon.errors import RouteError
 from antiphon.protocols.bedrock.families import Family, family_of
-from antiphon.protocols.bedrock.messages import Conversation, instruction_texts
-from antiphon.protocols.bedrock.thinking import Asked, Plan, plan
+from antiphon.protocols.bedrock.messages import BedrockConversation, instruction_texts
+from antiphon.protocols.bedrock.thinking import Plan, ThinkingRequest, plan
 from antiphon.protocols.bedrock.tools import Tools
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
@@ -71,12 +71,12 @@ class _Request:
 
     def encode(self, memory: Memory | None) -> Encoded:
         document, changes = self._document, self._changes
-        talk = Conversation(self._facts, memory, changes)
+        talk = BedrockConversation(self._facts, memory, changes)
         talk.read(document["messages"])
         talk.system += instruction_texts(document.get("system"))
         max_tokens = self._max_tokens()
         word = document.get("reasoning_effort")
-        asked = Asked(word if isinstance(word, str) else "", self._facts, max_tokens, talk.unsigned, changes)
+        asked = ThinkingRequest(word if isinstance(word, str) else "", self._facts, max_tokens, talk.unsigned, changes)
         thought = plan(document, self._family, asked)
         tools = Tools(self._facts, self._family, changes)
         tools.read(document, list(talk.called), thinks=thought.thinks)
@@ -149,7 +149,7 @@ class _Request:
             return None
         return value
 
-    def _output(self, thought: Plan, talk: Conversation) -> Document:
+    def _output(self, thought: Plan, talk: BedrockConversation) -> Document:
         config: Document = {}
         form = self._document.get("response_format") or {}
         kind = form.get("type")
@@ -164,7 +164,7 @@ class _Request:
             config["effort"] = thought.output_effort
         return config
 
-    def _schema(self, wanted: Document, config: Document, talk: Conversation) -> None:
+    def _schema(self, wanted: Document, config: Document, talk: BedrockConversation) -> None:
         schema = wanted.get("schema") or {"type": "object"}
         text = msgspec.json.encode(schema).decode()
         if not self._facts.takes_schema:

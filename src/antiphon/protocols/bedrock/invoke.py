@@ -14,7 +14,7 @@ from antiphon.chat.failure import malformed
 from antiphon.errors import UpstreamError
 from antiphon.protocols.anthropic import FLAVORS, Anthropic
 from antiphon.protocols.bedrock.failure import read_answer, read_exception
-from antiphon.protocols.event_stream import Message, MessageReader, read_headers, read_kind
+from antiphon.protocols.event_stream import EventMessage, MessageReader, read_headers, read_kind
 from antiphon.protocols.protocol import NO_HEADERS, Headers
 
 
@@ -29,13 +29,13 @@ _read: Final = msgspec.json.Decoder(_Chunk).decode
 
 class Invoke(Anthropic):
     def __init__(self) -> None:
-        super().__init__(FLAVORS["bedrock"], lambda: Frames().feed)
+        super().__init__(FLAVORS["bedrock"], lambda: InvokeFrames().feed)
 
     def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         return read_answer(status, body, headers)
 
 
-class Frames:
+class InvokeFrames:
     """Frames in, payloads of events out. A fault after other events is told as the Messages API tells errors."""
 
     __slots__ = ("_reader",)
@@ -44,7 +44,7 @@ class Frames:
         self._reader = MessageReader()
 
     def feed(self, data: bytes) -> list[bytes]:
-        messages: list[Message] = []
+        messages: list[EventMessage] = []
         events: list[bytes] = []
         try:
             try:
@@ -60,7 +60,7 @@ class Frames:
         return events
 
 
-def _events(message: Message) -> list[bytes]:
+def _events(message: EventMessage) -> list[bytes]:
     kind, name = read_kind(message.headers)
     if kind != "event":
         raise read_exception(name, message.payload, read_headers(message.headers).get(":error-message"))

@@ -10,10 +10,10 @@ import hashlib
 import re
 from typing import Any, Final
 
-from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, Blocks, cache_point
-from antiphon.protocols.changes import Changes, refuse
+from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, BedrockBlocks, cache_point
+from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document, parts_of, read_arguments
+from antiphon.protocols.parts import Document, parts_of
 from antiphon.protocols.protocol import Memory
 
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
@@ -25,7 +25,7 @@ FILLER: Final = "."  # said for a user who said nothing, where the upstream insi
 Kept = tuple[int, int, Document]
 
 
-class Conversation:
+class BedrockConversation:
     """Reads the messages of one request, one after the other."""
 
     __slots__ = (
@@ -47,7 +47,7 @@ class Conversation:
         self.messages: list[Document] = []
         self.called: dict[str, None] = {}  # names of the functions that were called, in order
         self.unsigned = False  # the last turn with calls has no thinking before them
-        self._blocks = Blocks(facts)
+        self._blocks = BedrockBlocks(facts)
         self._changes = changes
         self._facts = facts
         self._memory = memory
@@ -196,7 +196,8 @@ class Conversation:
         return []
 
     def _call(self, call: Document, param: str) -> Document:
-        if isinstance(custom := call.get("custom"), dict):  # its input is text; here it must be an object
+        if call.get("type") == "custom":  # its input is text; here it must be an object
+            custom = call["custom"]
             self.called.setdefault(custom["name"])
             spoken = {
                 "toolUseId": self._call_id(call.get("id")),
@@ -204,12 +205,13 @@ class Conversation:
                 "input": {"input": custom["input"]},
             }
             return {"toolUse": spoken}
-        return self._use(call.get("id"), call.get("function") or {}, f"{param}.function")
+        function = call.get("function")
+        if not isinstance(function, dict):
+            raise refuse(f"{param}.type", "This upstream knows no calls of this type.")
+        return self._use(call.get("id"), function, f"{param}.function")
 
     def _use(self, identity: Any, function: Document, param: str) -> Document:
-        arguments = read_arguments(function.get("arguments"))
-        if arguments is None:
-            raise refuse(f"{param}.arguments", "This upstream takes the arguments of a call as a JSON object only.")
+        arguments = call_arguments(function.get("arguments"), f"{param}.arguments", self._changes)
         name = function.get("name")
         self.called.setdefault(str(name))
         return {"toolUse": {"toolUseId": self._call_id(identity), "name": name, "input": arguments}}

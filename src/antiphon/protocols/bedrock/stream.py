@@ -27,7 +27,7 @@ from antiphon.protocols.bedrock.answers import (
     thought_of,
 )
 from antiphon.protocols.bedrock.failure import read_exception
-from antiphon.protocols.event_stream import Message, MessageReader, read_headers, read_kind
+from antiphon.protocols.event_stream import EventMessage, MessageReader, read_headers, read_kind
 from antiphon.protocols.parts import Document, read_arguments
 
 OBJECT: Final = "chat.completion.chunk"
@@ -46,7 +46,7 @@ class _Thought(msgspec.Struct, gc=False):
     redactedContent: str | None = None
 
 
-class _Delta(msgspec.Struct):
+class _BedrockDelta(msgspec.Struct):
     text: str | None = None
     toolUse: _Use | None = None
     reasoningContent: _Thought | None = None
@@ -56,14 +56,14 @@ class _Delta(msgspec.Struct):
 
 
 class _DeltaEvent(msgspec.Struct):
-    delta: _Delta
+    delta: _BedrockDelta
     contentBlockIndex: int = 0
 
 
 _read_delta: Final = msgspec.json.Decoder(_DeltaEvent).decode
 
 
-class _Block:
+class _BedrockBlock:
     """A block that is not yet whole."""
 
     __slots__ = ("call", "citations", "data", "index", "other", "signature", "start", "texts", "wrote")
@@ -87,7 +87,7 @@ class ConverseStream:
         self._model = model
         self._reader = MessageReader()
         self._opened = False
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: dict[int, _BedrockBlock] = {}
         self._counts = {"blocks": 0, "calls": 0}
         self._held = 0
         self._length = 0  # characters of content so far
@@ -103,7 +103,7 @@ class ConverseStream:
         return False
 
     def feed(self, data: bytes) -> list[Document]:
-        messages: list[Message] = []
+        messages: list[EventMessage] = []
         fault: UpstreamError | None = None
         try:
             self._reader.feed(data, messages)
@@ -145,7 +145,7 @@ class ConverseStream:
             choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
             out.append({"object": OBJECT, "model": self._model, "choices": [choice]})
 
-    def _take_other(self, index: int, delta: _Delta, out: list[Document]) -> None:
+    def _take_other(self, index: int, delta: _BedrockDelta, out: list[Document]) -> None:
         """A delta that is no text."""
         block = self._blocks.get(index) or self._begin(index)
         if delta.toolUse is not None:
@@ -162,7 +162,7 @@ class ConverseStream:
             self._hold(len(str(delta.image)))
             _other(block, "image").update(delta.image)
 
-    def _take_input(self, block: _Block, piece: str, out: list[Document]) -> None:
+    def _take_input(self, block: _BedrockBlock, piece: str, out: list[Document]) -> None:
         if block.call is not None:
             if piece:
                 block.wrote = True
@@ -173,7 +173,7 @@ class ConverseStream:
         else:
             raise malformed()  # input for a call that nobody began
 
-    def _take_thought(self, block: _Block, thought: _Thought, out: list[Document]) -> None:
+    def _take_thought(self, block: _BedrockBlock, thought: _Thought, out: list[Document]) -> None:
         if thought.text:
             self._hold(len(thought.text))
             block.texts.append(thought.text)
@@ -213,7 +213,7 @@ class ConverseStream:
         if (block := self._blocks.pop(index, None)) is not None:
             self._end(block, out)
 
-    def _end(self, block: _Block, out: list[Document]) -> None:
+    def _end(self, block: _BedrockBlock, out: list[Document]) -> None:
         if block.call is not None and not block.wrote:
             out.append(self._arguments(block.call, "{}"))
         if block.other is not None:
@@ -262,10 +262,10 @@ class ConverseStream:
     def _arguments(self, call: int, piece: str) -> Document:
         return self._chunk({"tool_calls": [{"index": call, "function": {"arguments": piece}}]})
 
-    def _begin(self, index: int) -> _Block:
+    def _begin(self, index: int) -> _BedrockBlock:
         if self._number("blocks") >= MOST_BLOCKS:
             raise malformed()
-        block = self._blocks[index] = _Block(index, self._length)
+        block = self._blocks[index] = _BedrockBlock(index, self._length)
         return block
 
     def _number(self, what: str) -> int:
@@ -310,7 +310,7 @@ def _index_of(event: Document) -> int:
     return index
 
 
-def _other(block: _Block, kind: str) -> Document:
+def _other(block: _BedrockBlock, kind: str) -> Document:
     """The inside of a block of another kind."""
     if block.other is None:
         block.other = {kind: {}}
@@ -318,7 +318,7 @@ def _other(block: _Block, kind: str) -> Document:
     return inside
 
 
-def _whole(block: _Block) -> Document:
+def _whole(block: _BedrockBlock) -> Document:
     other = block.other or {}
     use = other.get("toolUse")
     if isinstance(use, dict):
@@ -326,7 +326,7 @@ def _whole(block: _Block) -> Document:
     return other
 
 
-def _thought(block: _Block) -> Document | None:
+def _thought(block: _BedrockBlock) -> Document | None:
     if block.data:
         return redacted(block.data)
     return thought_of("".join(block.texts), block.signature) if block.signature else None

@@ -31,7 +31,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ThinkingRequest:
     word: str
     facts: ModelFacts
     max_tokens: int | None
@@ -39,7 +39,7 @@ class Asked:
     changes: Changes
 
 
-def plan(document: Document, family: Family, asked: Asked) -> Plan:
+def plan(document: Document, family: Family, asked: ThinkingRequest) -> Plan:
     """A client's own `thinking` (Claude's shape) goes along as it is and decides alone."""
     own = document.get("thinking")
     if isinstance(own, dict):
@@ -56,13 +56,13 @@ def plan(document: Document, family: Family, asked: Asked) -> Plan:
     return EFFORTS[kind](asked)
 
 
-def _nothing(asked: Asked) -> Plan:
+def _nothing(asked: ThinkingRequest) -> Plan:
     if asked.word != "none":
         asked.changes.drop(EFFORT, "This model does not think on request.")
     return Plan()
 
 
-def _nearest(asked: Asked, words: tuple[str, ...]) -> str:
+def _nearest(asked: ThinkingRequest, words: tuple[str, ...]) -> str:
     """The model's word for it; the nearest one where it has not this one."""
     word = asked.word
     if word in words or word not in WORDS:  # a word of a newer model travels
@@ -75,7 +75,7 @@ def _nearest(asked: Asked, words: tuple[str, ...]) -> str:
     return nearest
 
 
-def _claude(asked: Asked) -> Plan:
+def _claude(asked: ThinkingRequest) -> Plan:
     thinking = asked.facts.thinking
     if asked.word == "none":
         if thinking is Thinking.ALWAYS:
@@ -90,7 +90,7 @@ def _claude(asked: Asked) -> Plan:
     return _nothing(asked)
 
 
-def _budget(asked: Asked) -> Plan:
+def _budget(asked: ThinkingRequest) -> Plan:
     """The budget is part of the limit, so it takes four fifths of it at most."""
     facts = asked.facts
     if asked.unsigned:
@@ -109,7 +109,7 @@ def _budget(asked: Asked) -> Plan:
     return Plan({"thinking": {"type": "enabled", "budget_tokens": tokens}}, max_tokens=limit, thinks=True)
 
 
-def _nova(asked: Asked) -> Plan:
+def _nova(asked: ThinkingRequest) -> Plan:
     """Amazon's rule: with the most effort neither temperature nor top_p."""
     if asked.word == "none" or (asked.facts.thinking is Thinking.NONE and not asked.facts.efforts):
         return _nothing(asked)
@@ -118,8 +118,8 @@ def _nova(asked: Asked) -> Plan:
     return Plan(config, fixed_sampling=word == "high")
 
 
-def _by_word(key: str) -> Callable[[Asked], Plan]:
-    def told(asked: Asked) -> Plan:
+def _by_word(key: str) -> Callable[[ThinkingRequest], Plan]:
+    def told(asked: ThinkingRequest) -> Plan:
         if asked.word == "none" and "none" not in asked.facts.efforts:
             asked.changes.drop(EFFORT, "This model cannot be kept from thinking this way.")
             return Plan()
@@ -128,14 +128,14 @@ def _by_word(key: str) -> Callable[[Asked], Plan]:
     return told
 
 
-def _output_config(asked: Asked) -> Plan:
+def _output_config(asked: ThinkingRequest) -> Plan:
     """Converse's own field, for models that no row knows but whose efforts are known."""
     if not asked.facts.efforts or (asked.word == "none" and "none" not in asked.facts.efforts):
         return _nothing(asked)
     return Plan(output_effort=_nearest(asked, asked.facts.efforts))
 
 
-EFFORTS: Final[Mapping[str, Callable[[Asked], Plan]]] = {
+EFFORTS: Final[Mapping[str, Callable[[ThinkingRequest], Plan]]] = {
     "claude": _claude,
     "nova": _nova,
     "reasoning_effort": _by_word("reasoning_effort"),

@@ -10,7 +10,7 @@ import msgspec
 from antiphon.chat.request import KNOWN
 from antiphon.errors import RequestError
 from antiphon.protocols.changes import Changes, refuse
-from antiphon.protocols.cohere.messages import Conversation
+from antiphon.protocols.cohere.messages import CohereConversation
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import Encoded
@@ -55,7 +55,7 @@ def encode(document: Document, model: str, facts: ModelFacts, *, strict: bool) -
     extra = document.get("extra_body")
     document = {**document, **extra} if isinstance(extra, dict) else document
     changes = Changes(strict=strict)
-    talk = Conversation(facts, changes)
+    talk = CohereConversation(facts, changes)
     talk.read(document["messages"])
     if not talk.messages:
         raise RequestError("There is no message with a content.", param="messages", code="invalid_value")

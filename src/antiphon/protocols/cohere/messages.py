@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.protocols.changes import Changes, refuse
+from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.parts import Document, read_arguments, text_of
+from antiphon.protocols.parts import Document, read_arguments, text_of, write_json
 
 ROLES: Final = {"system": "system", "developer": "system", "user": "user"}
 
 
-class Conversation:
+class CohereConversation:
     __slots__ = ("_changes", "_facts", "_last_function", "messages")
 
     def __init__(self, facts: ModelFacts, changes: Changes) -> None:
@@ -68,7 +68,7 @@ class Conversation:
         ]
         if isinstance(function := message.get("function_call"), dict):
             self._last_function = f"call_{index}"
-            calls.append(_called(self._last_function, function, f"{param}.function_call"))
+            calls.append(_called(self._last_function, function, f"{param}.function_call", self._changes))
         said: Document = {"role": "assistant"}
         if message.get("audio"):
             self._changes.drop(f"{param}.audio", "This upstream keeps no audio.")
@@ -97,9 +97,10 @@ class Conversation:
         return content
 
     def _call(self, call: Document, param: str) -> Document:
-        if isinstance(call.get("custom"), dict):
+        function = call.get("function")
+        if isinstance(call.get("custom"), dict) or not isinstance(function, dict):
             raise refuse(f"{param}.type", "This upstream knows no calls but those of functions.")
-        return _called(call.get("id"), call.get("function") or {}, f"{param}.function")
+        return _called(call.get("id"), function, f"{param}.function", self._changes)
 
     def _result(self, message: Document, param: str) -> Document:
         identity = self._last_function if message["role"] == "function" else message.get("tool_call_id")
@@ -120,9 +121,10 @@ class Conversation:
         raise refuse(f"{param}.content", "This upstream takes text and documents as results of tools.")
 
 
-def _called(identity: Any, function: Document, param: str) -> Document:
+def _called(identity: Any, function: Document, param: str, changes: Changes) -> Document:
     arguments = function.get("arguments")
     if read_arguments(arguments) is None:
-        raise refuse(f"{param}.arguments", "This upstream takes the arguments of a call as a JSON object only.")
-    told = arguments if isinstance(arguments, str) and arguments.strip() else "{}"
-    return {"id": identity, "type": "function", "function": {"name": function.get("name"), "arguments": told}}
+        arguments = write_json(call_arguments(arguments, f"{param}.arguments", changes))
+    elif not str(arguments).strip():
+        arguments = "{}"
+    return {"id": identity, "type": "function", "function": {"name": function.get("name"), "arguments": arguments}}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.gemini.notes import Notes
 from antiphon.protocols.gemini.schema import adapt
 from antiphon.protocols.gemini.words import camel
 from antiphon.protocols.protocol import Document
@@ -47,42 +47,42 @@ _SAID: Final = frozenset({"contents", "systemInstruction", "tools", "model"})
 _INT32: Final = 2**31
 
 
-def say_config(document: Document, facts: ModelFacts, notes: Notes, *, json: bool) -> Document:
+def say_config(document: Document, facts: ModelFacts, changes: Changes, *, json: bool) -> Document:
     """`json`: structured output can be asked for."""
     config: Document = {}
-    _say_sampling(document, facts, notes, config)
+    _say_sampling(document, facts, changes, config)
     for name, said in _PLAIN:
         if document.get(name) is not None:
             config[said] = document[name]
-    _say_limit(document, facts, notes, config)
+    _say_limit(document, facts, changes, config)
     stop = document.get("stop")
     if stop:
         config["stopSequences"] = [stop] if isinstance(stop, str) else stop
     seed = document.get("seed")
     if seed is not None:
         if not -_INT32 <= seed < _INT32:
-            notes.rewrite("seed", "Gemini takes 32 bits")
+            changes.rewrite("seed", "Gemini takes 32 bits")
             seed %= _INT32
         config["seed"] = seed
     if document.get("logprobs") is True:
         config["responseLogprobs"] = True
         if document.get("top_logprobs"):
             config["logprobs"] = document["top_logprobs"]
-    _say_format(document.get("response_format"), facts, notes, config, json=json)
-    _say_modalities(document, notes, config)
+    _say_format(document.get("response_format"), facts, changes, config, json=json)
+    _say_modalities(document, changes, config)
     return config
 
 
-def _say_sampling(document: Document, facts: ModelFacts, notes: Notes, config: Document) -> None:
+def _say_sampling(document: Document, facts: ModelFacts, changes: Changes, config: Document) -> None:
     for name, said in _SAMPLING:
         if document.get(name) is not None:
             if facts.takes_sampling:
                 config[said] = document[name]
             else:
-                notes.drop(name, "the model takes none")
+                changes.drop(name, "the model takes none")
 
 
-def _say_limit(document: Document, facts: ModelFacts, notes: Notes, config: Document) -> None:
+def _say_limit(document: Document, facts: ModelFacts, changes: Changes, config: Document) -> None:
     name = "max_tokens" if document.get("max_completion_tokens") is None else "max_completion_tokens"
     limit = document.get(name)
     if limit is None:
@@ -90,29 +90,29 @@ def _say_limit(document: Document, facts: ModelFacts, notes: Notes, config: Docu
     most = facts.max_output
     if limit < 1 or (most is not None and limit > most):
         limit = max(1, min(limit, most if most is not None else limit))
-        notes.rewrite(name, f"the model takes 1 to {most or 'any number of'} tokens")
+        changes.rewrite(name, f"the model takes 1 to {most or 'any number of'} tokens")
     config[facts.max_tokens_name or "maxOutputTokens"] = limit
 
 
-def _say_format(wanted: Any, facts: ModelFacts, notes: Notes, config: Document, *, json: bool) -> None:
+def _say_format(wanted: Any, facts: ModelFacts, changes: Changes, config: Document, *, json: bool) -> None:
     kind = wanted.get("type") if isinstance(wanted, dict) else None
     if kind not in ("json_object", "json_schema"):
         if kind not in (None, "text"):
-            notes.drop("response_format", f"Gemini has no format '{str(kind)[:64]}'")
+            changes.drop("response_format", f"Gemini has no format '{str(kind)[:64]}'")
         return
     if not json:
-        notes.drop("response_format", "the model takes no JSON format beside tools")
+        changes.drop("response_format", "the model takes no JSON format beside tools")
         return
     config["responseMimeType"] = "application/json"
     schema = (wanted.get("json_schema") or {}).get("schema") if kind == "json_schema" else None
     if isinstance(schema, dict) and schema:
         if facts.takes_schema:
-            config["responseJsonSchema"] = adapt(schema, "response_format.json_schema.schema", notes)
+            config["responseJsonSchema"] = adapt(schema, "response_format.json_schema.schema", changes)
         else:
-            notes.drop("response_format.json_schema", "the model takes no schema; JSON was asked for")
+            changes.drop("response_format.json_schema", "the model takes no schema; JSON was asked for")
 
 
-def _say_modalities(document: Document, notes: Notes, config: Document) -> None:
+def _say_modalities(document: Document, changes: Changes, config: Document) -> None:
     modalities = document.get("modalities")
     if modalities and modalities != ["text"]:
         config["responseModalities"] = [word.upper() for word in modalities]
@@ -123,12 +123,12 @@ def _say_modalities(document: Document, notes: Notes, config: Document) -> None:
         if name:
             config["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": name}}}
         if audio.get("format") not in (None, "pcm16"):
-            notes.drop("audio.format", "Gemini gives PCM")
+            changes.drop("audio.format", "Gemini gives PCM")
 
 
-def say_own(document: Document, body: Document, config: Document, notes: Notes, *, vertex: bool) -> None:
+def say_own(document: Document, body: Document, config: Document, changes: Changes, *, vertex: bool) -> None:
     """Gemini's own fields, as the client sent them; then what has no place at all is named."""
-    _say_shared(document, body, notes, vertex=vertex)
+    _say_shared(document, body, changes, vertex=vertex)
     for name, value in document.items():
         if name in _READ or value is None:
             continue
@@ -138,41 +138,41 @@ def say_own(document: Document, body: Document, config: Document, notes: Notes, 
         elif said in OWN_FIELDS:
             _put_field(body, config, said, value)
         elif name in _CACHES:
-            notes.drop(name, "Gemini caches by itself, or by cachedContent")
+            changes.drop(name, "Gemini caches by itself, or by cachedContent")
         elif name in _LESS:
-            notes.drop(name, "Gemini has no such parameter")
+            changes.drop(name, "Gemini has no such parameter")
         else:
-            notes.drop(name, "Gemini does not know it")
+            changes.drop(name, "Gemini does not know it")
     for holder in (document, document.get("extra_body")):
         extra = holder.get("google") if isinstance(holder, dict) else None
         for name, value in extra.items() if isinstance(extra, dict) else ():
             said = camel(name)
             if said in _SAID:
-                notes.drop(f"google.{name}", "it stands in the request itself")
+                changes.drop(f"google.{name}", "it stands in the request itself")
             elif said in _OWN_CONFIG:
                 _put(config, said, value)
             else:
                 _put_field(body, config, said, value)
 
 
-def _say_shared(document: Document, body: Document, notes: Notes, *, vertex: bool) -> None:
+def _say_shared(document: Document, body: Document, changes: Changes, *, vertex: bool) -> None:
     """Fields that OpenAI has under the same name, or nearly."""
     tier = document.get("service_tier")
     if tier in _TIERS:
         body["serviceTier"] = _TIERS[tier]
     elif tier not in (None, "auto"):
-        notes.drop("service_tier", f"Gemini has no tier '{str(tier)[:64]}'")
+        changes.drop("service_tier", f"Gemini has no tier '{str(tier)[:64]}'")
     if (store := document.get("store")) is not None:
         if not vertex:
             body["store"] = store
         elif store:
-            notes.drop("store", "Vertex has no such parameter")
+            changes.drop("store", "Vertex has no such parameter")
     if metadata := document.get("metadata"):
         if vertex and all(_is_label(key) and _is_label(value, empty=True) for key, value in metadata.items()):
             _put(body, "labels", metadata)
         else:
             reason = "its names or values are no labels of Vertex" if vertex else "Gemini has no such parameter"
-            notes.drop("metadata", reason)
+            changes.drop("metadata", reason)
 
 
 def _is_label(word: Any, *, empty: bool = False) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from antiphon.errors import RequestError
+from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini.media import Media
-from antiphon.protocols.gemini.notes import Notes, refusal
 from antiphon.protocols.gemini.signatures import (
     SKIP,
     call_signatures,
@@ -18,14 +17,14 @@ from antiphon.protocols.gemini.signatures import (
     signature_in,
     split_id,
 )
-from antiphon.protocols.parts import parts_of, read_arguments, text_of
+from antiphon.protocols.parts import parts_of, text_of
 from antiphon.protocols.protocol import Document, Memory
 
 _AFTER: Final = 100_000  # a place behind all results
 _SPEAKERS: Final = {"user": "user", "assistant": "model"}
 
 
-class Turn:
+class OpenCalls:
     """The calls of the last assistant's message, by id, and the answers to them that have come."""
 
     __slots__ = ("answers", "content", "last", "names", "places")
@@ -39,15 +38,15 @@ class Turn:
 
 
 @dataclass(slots=True)
-class Conversation:
-    notes: Notes
+class GeminiConversation:
+    changes: Changes
     media: Media
     facts: ModelFacts
     memory: Memory | None
     signs: bool  # Gemini 3 or later: calls without a signature are refused
     system: list[Document] = field(default_factory=list)
     contents: list[Document] = field(default_factory=list)
-    turn: Turn = field(default_factory=Turn)
+    turn: OpenCalls = field(default_factory=OpenCalls)
 
     def read(self, messages: list[Any]) -> None:
         for index, message in enumerate(messages):
@@ -57,13 +56,13 @@ class Conversation:
                 continue
             self._take(message, role, f"messages[{index}]")
         if messages and messages[-1].get("role") == "assistant" and not self.facts.takes_prefill:
-            raise refusal(f"messages[{len(messages) - 1}]", "the model does not continue an assistant's message")
+            raise refuse(f"messages[{len(messages) - 1}]", "the model does not continue an assistant's message")
         if not self.contents:  # Gemini wants one, and takes an empty one
             self.contents.append({"role": "user", "parts": [{"text": ""}]})
 
     def _take(self, message: Document, role: Any, param: str) -> None:
         if message.get("cache_control") is not None:
-            self.notes.drop(param + ".cache_control", "Gemini caches by itself, or by cachedContent")
+            self.changes.drop(param + ".cache_control", "Gemini caches by itself, or by cachedContent")
         if role == "tool":
             self._answer(message, param)
             return
@@ -74,7 +73,7 @@ class Conversation:
             self._model(message, param)
             return
         if message.get("name") is not None:
-            self.notes.drop(param + ".name", "Gemini has no names of speakers")
+            self.changes.drop(param + ".name", "Gemini has no names of speakers")
         if role in ("system", "developer"):
             self._system(message, param)
         else:
@@ -82,7 +81,7 @@ class Conversation:
 
     def _system(self, message: Document, param: str) -> None:
         if self.contents:
-            self.notes.rewrite(param, "Gemini has one system instruction, before the conversation")
+            self.changes.rewrite(param, "Gemini has one system instruction, before the conversation")
         for place, part in enumerate(parts_of(message.get("content"))):
             self.system.append(self.media.part(part, f"{param}.content[{place}]"))
 
@@ -105,9 +104,9 @@ class Conversation:
             calls = [*calls, {"id": "", "function": legacy}]
         blocks: list[Document] = []
         if self.memory is not None or "thinking_blocks" in message:
-            blocks = find_blocks(message, calls, self.memory, param, self.notes)
+            blocks = find_blocks(message, calls, self.memory, param, self.changes)
         parts = self._said(message, blocks, param)
-        self.turn = Turn()
+        self.turn = OpenCalls()
         signatures = call_signatures(blocks) if blocks else {}
         for place, call in enumerate(calls):
             parts.append(self._call(call, place, signatures, f"{param}.tool_calls[{place}]"))
@@ -130,17 +129,14 @@ class Conversation:
                     said["thoughtSignature"] = signature
                 parts.append(said)
         if message.get("audio") is not None:
-            self.notes.drop(param + ".audio", "Gemini keeps no audio of earlier answers")
+            self.changes.drop(param + ".audio", "Gemini keeps no audio of earlier answers")
         return parts
 
     def _call(self, call: Any, place: int, signatures: dict[int, str], param: str) -> Document:
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict):
-            raise refusal(param, "Gemini has calls of functions only")
-        arguments = read_arguments(function.get("arguments"))
-        if arguments is None:
-            where = param + ".function.arguments"
-            raise RequestError(f"Invalid '{where}': a JSON object is expected.", param=where, code="invalid_value")
+            raise refuse(param, "Gemini has calls of functions only")
+        arguments = call_arguments(function.get("arguments"), param + ".function.arguments", self.changes)
         whole_id = str(call.get("id") or "")
         call_id, hidden = split_id(whole_id)
         name = str(function.get("name"))
@@ -164,7 +160,7 @@ class Conversation:
         call_id = split_id(whole_id)[0]
         name = turn.names.get(whole_id) or message.get("name")
         if not name:
-            raise refusal(param + ".tool_call_id", "no call of this id stands before it")
+            raise refuse(param + ".tool_call_id", "no call of this id stands before it")
         said: Document = {"id": call_id} if is_own_id(call_id) else {}
         content = message.get("content")
         media: list[Document] = []
@@ -179,7 +175,7 @@ class Conversation:
         place = turn.places.get(whole_id, len(turn.answers))
         self._place(place, {"functionResponse": said})
         if media and not self.signs:
-            self.notes.rewrite(param, "the model takes media beside results, not in them")
+            self.changes.rewrite(param, "the model takes media beside results, not in them")
             for part in media:
                 self._place(_AFTER + place, part)
 
@@ -189,7 +185,7 @@ class Conversation:
             if isinstance(part, dict) and part.get("type") != "text":
                 said = self.media.part(part, f"{param}.content[{place}]")
                 if said.pop("mediaResolution", None) is not None:
-                    self.notes.drop(f"{param}.content[{place}].image_url.detail", "results take no resolution")
+                    self.changes.drop(f"{param}.content[{place}].image_url.detail", "results take no resolution")
                 media.append(said)
         return media
 

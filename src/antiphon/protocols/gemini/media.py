@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from antiphon.errors import RequestError
-from antiphon.protocols.gemini.notes import Notes, refusal
+from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.parts import read_data_url
 from antiphon.protocols.protocol import Document
 
@@ -55,10 +55,10 @@ _PLAIN: Final = frozenset({"application/json", "application/x-yaml", "applicatio
 class Media:
     """Reads parts for one model."""
 
-    __slots__ = ("_images", "_notes", "_resolution")
+    __slots__ = ("_changes", "_images", "_resolution")
 
-    def __init__(self, notes: Notes, *, images: bool, resolution: bool) -> None:
-        self._notes = notes
+    def __init__(self, changes: Changes, *, images: bool, resolution: bool) -> None:
+        self._changes = changes
         self._images = images
         self._resolution = resolution  # does a part take one of its own?
 
@@ -66,7 +66,7 @@ class Media:
         kind = part.get("type")
         for key in _CACHES:
             if part.get(key) is not None:
-                self._notes.drop(f"{param}.{key}", "Gemini caches by itself, or by cachedContent")
+                self._changes.drop(f"{param}.{key}", "Gemini caches by itself, or by cachedContent")
         if kind in _TEXTS:
             return {"text": _string(part.get("text"), param + ".text")}
         if kind == "image_url":
@@ -83,11 +83,11 @@ class Media:
             return {"text": _string(part.get("refusal"), param + ".refusal")}
         if any(key in part for key in _NATIVE):
             return {key: value for key, value in part.items() if key in _NATIVE or key in _BESIDE_NATIVE}
-        raise refusal(param + ".type", f"Gemini has no content part of the type '{str(kind)[:64]}'")
+        raise refuse(param + ".type", f"Gemini has no content part of the type '{str(kind)[:64]}'")
 
     def _image(self, part: Document, param: str) -> Document:
         if not self._images:
-            raise refusal(param, "the model takes no images")
+            raise refuse(param, "the model takes no images")
         said = self._linked(part, "image_url", "image/jpeg", param)
         image = part.get("image_url")
         detail = image.get("detail") if isinstance(image, dict) else None
@@ -95,13 +95,13 @@ class Media:
             if self._resolution:
                 said["mediaResolution"] = {"level": _RESOLUTIONS[detail]}
             else:
-                self._notes.drop(param + ".image_url.detail", "the model takes no resolution of one image")
+                self._changes.drop(param + ".image_url.detail", "the model takes no resolution of one image")
         return said
 
     def _audio(self, part: Document, param: str) -> Document:
         audio = part.get("input_audio")
         if not isinstance(audio, dict):
-            raise refusal(param + ".input_audio", "it is no object")
+            raise refuse(param + ".input_audio", "it is no object")
         form = str(audio.get("format") or "wav")
         return _inline(_TYPES.get(form, "audio/" + form), audio.get("data"), param + ".input_audio.data")
 

@@ -10,7 +10,7 @@ from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini import answer as whole
 from antiphon.protocols.gemini import encode as request
 from antiphon.protocols.gemini import failure
-from antiphon.protocols.gemini.stream import Stream
+from antiphon.protocols.gemini.stream import GeminiStream
 from antiphon.protocols.protocol import NO_HEADERS, Document, Encoded, Headers, Memory
 
 
@@ -27,8 +27,8 @@ class Gemini:
     def decode(self, answer: Document, model: str) -> Document:
         return whole.decode(answer, model)
 
-    def open_stream(self, model: str) -> Stream:
-        return Stream(model)
+    def open_stream(self, model: str) -> GeminiStream:
+        return GeminiStream(model)
 
     def read_failure(self, status: int, body: bytes, headers: Headers = NO_HEADERS) -> UpstreamError:
         return failure.read_failure(status, body)

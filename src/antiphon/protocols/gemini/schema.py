@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.protocols.gemini.notes import Notes
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.protocol import Document
 
 _DEEPEST: Final = 64
@@ -32,11 +32,11 @@ _TOUCHED: Final = _NAMED | _LISTED | _SINGLE | _DROPPED | _SILENT | _OWN
 _BOUNDS: Final = {"exclusiveMinimum": ("minimum", 1), "exclusiveMaximum": ("maximum", -1)}
 
 
-def adapt(schema: Document, param: str, notes: Notes) -> Document:
+def adapt(schema: Document, param: str, changes: Changes) -> Document:
     lost: set[str] = set()
     adapted: Document = _schema(schema, lost, 0)
     if lost:
-        notes.drop(param, f"Gemini has no {', '.join(repr(word) for word in sorted(lost))} in schemas")
+        changes.drop(param, f"Gemini has no {', '.join(repr(word) for word in sorted(lost))} in schemas")
     return adapted
 
 

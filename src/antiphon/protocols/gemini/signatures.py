@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.protocols.gemini.notes import Notes
+from antiphon.protocols.changes import Changes
 from antiphon.protocols.protocol import Document, Memory
 
 SIGNATURE: Final = "thought_signature"
@@ -53,13 +53,15 @@ def is_own_id(call_id: str) -> bool:
     return bool(call_id) and not call_id.startswith(_FOREIGN)
 
 
-def find_blocks(message: Document, calls: list[Any], memory: Memory | None, param: str, notes: Notes) -> list[Document]:
+def find_blocks(
+    message: Document, calls: list[Any], memory: Memory | None, param: str, changes: Changes
+) -> list[Document]:
     """The blocks of an assistant's message that are Gemini's: its own, or those of the memory."""
     blocks = message.get("thinking_blocks")
     if isinstance(blocks, list) and blocks:
         own = [block for block in blocks if isinstance(block, dict) and block.get("type") in (SIGNATURE, PART)]
         if len(own) < len(blocks):
-            notes.drop(param + ".thinking_blocks", "they are another vendor's")
+            changes.drop(param + ".thinking_blocks", "they are another vendor's")
         if own:
             return own
     if memory is not None:

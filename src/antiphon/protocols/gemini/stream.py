@@ -32,13 +32,13 @@ _OPENING: Final = (b"{", b"[")
 _CLOSING: Final = (b"}", b"]")
 
 
-class _Part(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class _GeminiPart(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     text: str
     thought: bool = False
 
 
 class _Content(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    parts: list[_Part]
+    parts: list[_GeminiPart]
     role: str = "model"
 
 
@@ -70,7 +70,7 @@ def _decode_any(payload: bytes) -> Any:
         return scrub(decode(bytes(payload)))
 
 
-class _Events(Decoder):
+class _GeminiEvents(Decoder):
     """Server-sent events; lines of bare JSON between them are collected."""
 
     __slots__ = ("_size", "bare")
@@ -97,13 +97,13 @@ class _Events(Decoder):
         return b"\n".join((*self.bare, last))
 
 
-class Stream:
+class GeminiStream:
     __slots__ = ("_blocked", "_choices", "_events", "_head", "_last_counts", "_model", "_ratings", "_usage", "pending")
 
     def __init__(self, model: str) -> None:
         self.pending: list[Document] = []
         self._model = model
-        self._events = _Events()
+        self._events = _GeminiEvents()
         self._choices: dict[int, Candidate] = {}
         self._head: Document | None = None  # id, object, created and model, once an event has told
         self._usage: Document | None = None

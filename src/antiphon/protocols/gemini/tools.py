@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.gemini.notes import Notes, refusal
 from antiphon.protocols.gemini.schema import adapt
 from antiphon.protocols.gemini.words import camel
 from antiphon.protocols.protocol import Document
@@ -25,7 +25,7 @@ _ALIKE: Final = {
 }
 
 
-def say_tools(document: Document, notes: Notes) -> tuple[list[Document], bool]:
+def say_tools(document: Document, changes: Changes) -> tuple[list[Document], bool]:
     """-> (Gemini's tools in the order in which they came, is any of them strict?)"""
     said: list[Document] = []
     strict = False
@@ -36,32 +36,32 @@ def say_tools(document: Document, notes: Notes) -> tuple[list[Document], bool]:
         function = tool.get("function")
         if tool.get("type", "function") == "function" and isinstance(function, dict):
             strict = strict or function.get("strict") is True
-            declaration = _declaration(function, f"tools[{index}].function", notes)
+            declaration = _declaration(function, f"tools[{index}].function", changes)
             if said and "functionDeclarations" in said[-1]:
                 said[-1]["functionDeclarations"].append(declaration)
             else:
                 said.append({"functionDeclarations": [declaration]})
             if "cache_control" in tool or "cache_control" in function:
-                notes.drop(f"tools[{index}].cache_control", "Gemini caches by itself, or by cachedContent")
-        elif (native := _native(tool, f"tools[{index}]", notes)) is not None:
+                changes.drop(f"tools[{index}].cache_control", "Gemini caches by itself, or by cachedContent")
+        elif (native := _native(tool, f"tools[{index}]", changes)) is not None:
             said.append(native)
     if isinstance(options := document.get("web_search_options"), dict):
         if options:
-            notes.drop("web_search_options", "Gemini searches without options")
+            changes.drop("web_search_options", "Gemini searches without options")
         said.append({"googleSearch": {}})
     return said, strict
 
 
-def _declaration(function: Document, param: str, notes: Notes) -> Document:
+def _declaration(function: Document, param: str, changes: Changes) -> Document:
     said: Document = {"name": function["name"]}
     if isinstance(description := function.get("description"), str):
         said["description"] = description
     if isinstance(parameters := function.get("parameters"), dict) and parameters:
-        said["parametersJsonSchema"] = adapt(parameters, param + ".parameters", notes)
+        said["parametersJsonSchema"] = adapt(parameters, param + ".parameters", changes)
     return said
 
 
-def _native(tool: Document, param: str, notes: Notes) -> Document | None:
+def _native(tool: Document, param: str, changes: Changes) -> Document | None:
     kind = str(tool.get("type"))
     name = camel(kind)
     if name in _NATIVE:
@@ -71,27 +71,29 @@ def _native(tool: Document, param: str, notes: Notes) -> Document | None:
         return {name: options}
     if kind in _ALIKE:
         if len(tool) > 1:
-            notes.rewrite(param, f"'{_ALIKE[kind]}' of Gemini was sent, without options")
+            changes.rewrite(param, f"'{_ALIKE[kind]}' of Gemini was sent, without options")
         return {_ALIKE[kind]: {}}
-    notes.drop(param, f"Gemini has no tools of the type '{kind[:64]}'")
+    changes.drop(param, f"Gemini has no tools of the type '{kind[:64]}'")
     return None
 
 
-def say_choice(document: Document, tools: list[Document], strict: bool, facts: ModelFacts, notes: Notes) -> Document:
+def say_choice(
+    document: Document, tools: list[Document], strict: bool, facts: ModelFacts, changes: Changes
+) -> Document:
     """`functionCallingConfig`; empty where Gemini's own default is meant."""
     choice = document.get("tool_choice")
     if choice is None:
         choice = document.get("function_call")
     declared = [one["name"] for tool in tools for one in tool.get("functionDeclarations", ())]
     if document.get("parallel_tool_calls") is False and declared:
-        notes.drop("parallel_tool_calls", "Gemini calls as many tools as it wants")
+        changes.drop("parallel_tool_calls", "Gemini calls as many tools as it wants")
     if not declared:
         return {}
-    mode, names = _read_choice(choice, notes)
+    mode, names = _read_choice(choice, changes)
     if names is not None and (unknown := [name for name in names if name not in declared]):
-        raise refusal("tool_choice", f"there is no tool '{unknown[0][:64]}'")
+        raise refuse("tool_choice", f"there is no tool '{unknown[0][:64]}'")
     if mode == "ANY" and not facts.takes_forced_tools:
-        notes.rewrite("tool_choice", "the model cannot be forced to call a tool")
+        changes.rewrite("tool_choice", "the model cannot be forced to call a tool")
         mode, names = "AUTO", None
     if mode == "AUTO" and (strict or names):
         mode = "VALIDATED"  # arguments by their schema; of these tools only
@@ -100,7 +102,7 @@ def say_choice(document: Document, tools: list[Document], strict: bool, facts: M
     return {"mode": mode} if names is None else {"mode": mode, "allowedFunctionNames": names}
 
 
-def _read_choice(choice: Any, notes: Notes) -> tuple[str, list[str] | None]:
+def _read_choice(choice: Any, changes: Changes) -> tuple[str, list[str] | None]:
     if choice is None or choice == "auto":
         return "AUTO", None
     if choice == "none":
@@ -114,7 +116,7 @@ def _read_choice(choice: Any, notes: Notes) -> tuple[str, list[str] | None]:
             return "ANY" if allowed.get("mode") == "required" else "AUTO", [name for name in names if name]
         if name := _name(choice):
             return "ANY", [name]
-    notes.drop("tool_choice", "Gemini has no such choice")
+    changes.drop("tool_choice", "Gemini has no such choice")
     return "AUTO", None
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from antiphon.upstreams.scripted import faults
-from antiphon.upstreams.scripted.language import Answer, Credential, Language, RefusedError
-from antiphon.upstreams.scripted.openai import OpenAI
+from antiphon.upstreams.scripted.language import Credential, Language, RefusedError, ScriptedAnswer
+from antiphon.upstreams.scripted.openai import OpenAILanguage
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.reply import Reply, compose
 from antiphon.upstreams.scripted.script import Script
@@ -25,7 +25,7 @@ MODELS = {"scripted": "echoes what it is told", **{name: fault.what for name, fa
 
 def find_language(name: str) -> Language:
     if name == "openai":
-        return OpenAI()
+        return OpenAILanguage()
     if name not in FOREIGN:
         raise ValueError(f"speaks: {name!r} is none of {', '.join(LANGUAGES)}")
     return cast(Language, importlib.import_module(f"antiphon.upstreams.scripted.{name}").LANGUAGE)
@@ -53,8 +53,8 @@ class Answers:
         said = replies or tuple(compose(document))
         if document.get("thinks") is True:
             said = tuple(replace(reply, reasoning=reply.reasoning or faults.REASONING) for reply in said)
-        answer = Answer(self.language, document, said, int(time.time()))
+        answer = ScriptedAnswer(self.language, document, said, int(time.time()))
         return faults.find(document.get("model"))(answer)
 
 
-answer = Answers(OpenAI())
+answer = Answers(OpenAILanguage())

@@ -52,7 +52,7 @@ class RefusedError(Exception):
         self.retry_after = retry_after  # seconds
 
 
-class Part(Enum):
+class EventPart(Enum):
     """Which part of a stream an event belongs to."""
 
     SAID = "said"
@@ -70,13 +70,13 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ScriptedEvent:
     data: bytes  # as it stands in the body
-    part: Part = Part.SAID
+    part: EventPart = EventPart.SAID
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ScriptedUsage:
     prompt: int
     completion: int  # with the reasoning
     reasoning: int
@@ -85,7 +85,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScriptedAnswer:
     """A request's whole answer, in both forms; the faults take from it what they need."""
 
     language: Language
@@ -113,19 +113,19 @@ class Answer:
         return self.replies[0]
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ScriptedUsage:
         prompt = count_prompt(self.request)
         completion = sum(reply.tokens for reply in self.replies)
         reasoning = sum(len(pieces(reply.reasoning)) for reply in self.replies)
         if not self.cached:
-            return Usage(prompt, completion, reasoning)
-        return Usage(prompt, completion, reasoning, cached=prompt // 2, written=prompt // 4)
+            return ScriptedUsage(prompt, completion, reasoning)
+        return ScriptedUsage(prompt, completion, reasoning, cached=prompt // 2, written=prompt // 4)
 
     def body(self) -> bytes:
         """The answer in one piece."""
         return msgspec.json.encode(self.language.whole(self))
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[ScriptedEvent]:
         return self.language.events(self)
 
     def first_events(self) -> list[bytes]:
@@ -133,7 +133,7 @@ class Answer:
         events = self.events()
         if self.after is not None:
             return [event.data for event in events[: self.after]]
-        said = [event.data for event in events if event.part is Part.SAID]
+        said = [event.data for event in events if event.part is EventPart.SAID]
         return said[: len(said) // 2 + 1]
 
 
@@ -153,13 +153,13 @@ class Language(Protocol):
         """A request for a turn, in OpenAI's words; `thinks` is set where reasoning was asked for. Raises RefusedError:
         the vendor would refuse it."""
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         """In one piece. Raises RefusedError: the vendor answers this with an error."""
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         """As a stream. Raises RefusedError likewise."""
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         """Of a 200, with its content type."""
 
     def refuse(self, refused: RefusedError) -> Script:
@@ -168,10 +168,10 @@ class Language(Protocol):
     def failure(self, status: int | None) -> Document:
         """An error in place of a whole answer. Without a status the model is overloaded."""
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         """The same in a stream. `is_first`: nothing came before it."""
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         """An event of which nothing can be made, in a frame that is right."""
 
     def bad_frame(self) -> bytes | None:

@@ -11,11 +11,11 @@ from antiphon.upstreams.scripted.language import (
     BORN,
     JSON,
     SSE,
-    Answer,
     Credential,
-    Event,
-    Part,
+    EventPart,
     RefusedError,
+    ScriptedAnswer,
+    ScriptedEvent,
     Shape,
     as_asked,
 )
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 FINGERPRINT = "fp_scripted"
 LOGPROB = -0.25
-DONE = Event(b"data: [DONE]\n\n", Part.CLOSE)
+DONE = ScriptedEvent(b"data: [DONE]\n\n", EventPart.CLOSE)
 BLOCKED = "The response was filtered due to the prompt triggering a content management policy."
 SAFE = {name: {"filtered": False, "severity": "safe"} for name in ("hate", "self_harm", "sexual", "violence")}
 OVERLOADED: Document = {
@@ -35,7 +35,7 @@ OVERLOADED: Document = {
 }
 
 
-class OpenAI:
+class OpenAILanguage:
     base = "/v1"
 
     def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
@@ -52,7 +52,7 @@ class OpenAI:
             raise RefusedError(400, "")
         return document
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         top = envelope(answer, "chat.completion")
         if answer.shape is Shape.BLOCKED:
             raise RefusedError(400, BLOCKED, "content_filter")
@@ -64,18 +64,18 @@ class OpenAI:
             completion["usage"] = usage(answer)
         return azure_completion(completion) if answer.shape is Shape.AZURE else completion
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         top = envelope(answer, "chat.completion.chunk")
         if answer.shape is Shape.BLOCKED:
             raise RefusedError(400, BLOCKED, "content_filter")
         if answer.shape is Shape.EMPTY:
-            return [Event(event({**top, "choices": None}), Part.FINISH), DONE]
+            return [ScriptedEvent(event({**top, "choices": None}), EventPart.FINISH), DONE]
         chunks = spell_chunks(answer, top)
         if answer.shape is Shape.AZURE:
             chunks = azure_chunks(chunks)
-        return [*(Event(event(chunk), part_of(chunk)) for chunk in chunks), DONE]
+        return [*(ScriptedEvent(event(chunk), part_of(chunk)) for chunk in chunks), DONE]
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         return SSE if answer.stream else JSON
 
     def refuse(self, refused: RefusedError) -> Script:
@@ -90,10 +90,10 @@ class OpenAI:
             return OVERLOADED
         return {"error": {"message": as_asked(status), "type": "scripted_error", "param": None, "code": status}}
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return event(self.failure(answer.status))
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return b'data: {"choices": [{"ind\n\n'
 
     def bad_frame(self) -> None:
@@ -118,7 +118,7 @@ def list_models(name: str, models: Mapping[str, str]) -> Script:
     return next((json_answer(row) for row in data if row["id"] == name), error(404))
 
 
-def spell_chunks(answer: Answer, top: Document) -> list[Document]:
+def spell_chunks(answer: ScriptedAnswer, top: Document) -> list[Document]:
     """Role, deltas and finish of each choice, the choices by turns; usage last where it was asked for."""
     options = answer.request.get("stream_options")
     asked = isinstance(options, dict) and options.get("include_usage") is True and answer.tells_usage
@@ -129,8 +129,8 @@ def spell_chunks(answer: Answer, top: Document) -> list[Document]:
     return chunks
 
 
-def part_of(chunk: Document) -> Part:
-    return Part.SAID if chunk["choices"] and chunk["choices"][0]["finish_reason"] is None else Part.FINISH
+def part_of(chunk: Document) -> EventPart:
+    return EventPart.SAID if chunk["choices"] and chunk["choices"][0]["finish_reason"] is None else EventPart.FINISH
 
 
 def azure_completion(completion: Document) -> Document:
@@ -153,7 +153,7 @@ def azure_prompt() -> list[Document]:
     return [{"prompt_index": 0, "content_filter_results": results}]
 
 
-def envelope(answer: Answer, kind: str) -> Document:
+def envelope(answer: ScriptedAnswer, kind: str) -> Document:
     return {
         "id": "chatcmpl-" + answer.id,
         "object": kind,
@@ -163,7 +163,7 @@ def envelope(answer: Answer, kind: str) -> Document:
     }
 
 
-def usage(answer: Answer) -> Document:
+def usage(answer: ScriptedAnswer) -> Document:
     counts = answer.usage
     return {
         "prompt_tokens": counts.prompt,
@@ -182,7 +182,7 @@ def usage(answer: Answer) -> Document:
 class Spelled:
     """The choices of one answer."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ScriptedAnswer) -> None:
         self._request = answer.request
         self._replies = answer.replies
 

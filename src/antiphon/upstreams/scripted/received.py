@@ -39,7 +39,7 @@ class BadRequestError(ValueError):
     """Bytes that are no request."""
 
 
-class RequestReader:
+class ScriptedRequestReader:
     """Bytes in, requests out. Knows lengths and chunked bodies; nothing else is needed for a fake."""
 
     def __init__(self) -> None:

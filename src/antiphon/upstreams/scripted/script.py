@@ -24,7 +24,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class ScriptWait:
     until: asyncio.Event | float  # an event, or seconds
 
 
@@ -36,7 +36,7 @@ class Ending(Enum):
     HANG = "hang"  # nothing, until the other side goes
 
 
-Step = Send | Wait | Ending
+Step = Send | ScriptWait | Ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Script:
         return Script(self.steps + (other.steps if isinstance(other, Script) else (other,)))
 
 
-def wait(until: asyncio.Event | float) -> Wait:
-    return Wait(until)
+def wait(until: asyncio.Event | float) -> ScriptWait:
+    return ScriptWait(until)
 
 
 def cut() -> Ending:

@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from antiphon.upstreams.scripted.answers import Answers, find_language
 from antiphon.upstreams.scripted.language import Credential
-from antiphon.upstreams.scripted.received import BadRequestError, Received, RequestReader
+from antiphon.upstreams.scripted.received import BadRequestError, Received, ScriptedRequestReader
 from antiphon.upstreams.scripted.reply import Reply
-from antiphon.upstreams.scripted.script import Ending, Script, Send, Wait, cut, error
+from antiphon.upstreams.scripted.script import Ending, Script, ScriptWait, Send, cut, error
 
 Scripted = Script | Reply  # exact bytes, or what to say in the upstream's language
 Answerer = Callable[[Received], Scripted]
@@ -43,7 +43,7 @@ class ScriptedUpstream:
         self._keeps = scripts is not None  # a worker's own fake must not grow with each request
         self._server: asyncio.Server | None = None
         self._unix: str | None = None
-        self._connections: set[Connection] = set()
+        self._connections: set[ScriptedConnection] = set()
         self._arrived = asyncio.Event()
 
     async def start(self, unix: str | None = None) -> str:
@@ -79,8 +79,8 @@ class ScriptedUpstream:
             await self._arrived.wait()
         return self.requests
 
-    def _connect(self) -> Connection:
-        return Connection(self._receive, self._connections, keeps=self._keeps)
+    def _connect(self) -> ScriptedConnection:
+        return ScriptedConnection(self._receive, self._connections, keeps=self._keeps)
 
     def _receive(self, request: Received) -> Script:
         if self._keeps:
@@ -99,14 +99,14 @@ def in_order(scripts: Sequence[Scripted]) -> Answerer:
     return answerer
 
 
-class Connection(asyncio.Protocol):
+class ScriptedConnection(asyncio.Protocol):
     """One connection: requests are answered one after the other."""
 
-    def __init__(self, answerer: Play, connections: set[Connection], *, keeps: bool) -> None:
+    def __init__(self, answerer: Play, connections: set[ScriptedConnection], *, keeps: bool) -> None:
         self._answerer = answerer
         self._keeps = keeps
         self._connections = connections
-        self._reader = RequestReader()
+        self._reader = ScriptedRequestReader()
         self._requests: list[Received] = []
         self._playing: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
             if isinstance(step, Send):
                 self._transport.write(step.data)
                 await self._writable.wait()
-            elif isinstance(step, Wait):
+            elif isinstance(step, ScriptWait):
                 await (asyncio.sleep(step.until) if isinstance(step.until, float | int) else step.until.wait())
             else:
                 await self._end(step)

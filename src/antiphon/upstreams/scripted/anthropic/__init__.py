@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from antiphon.upstreams.scripted.anthropic.language import Anthropic
+from antiphon.upstreams.scripted.anthropic.language import AnthropicLanguage
 
-LANGUAGE = Anthropic()
+LANGUAGE = AnthropicLanguage()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.upstreams.scripted.language import Answer, Event, Part, Shape
+from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, pieces
 from antiphon.upstreams.scripted.signatures import seal, sign
 
@@ -18,7 +18,7 @@ OF_START = frozenset({"cache_creation", "service_tier"})  # counts that are told
 STOPS = {"length": "max_tokens"}
 
 
-def spell_message(answer: Answer) -> Document:
+def spell_message(answer: ScriptedAnswer) -> Document:
     message = envelope(answer)
     blocks = [whole_block(block) for block in blocks_of(answer)]
     message["content"] = None if answer.shape is Shape.EMPTY else blocks
@@ -28,19 +28,22 @@ def spell_message(answer: Answer) -> Document:
     return message
 
 
-def spell_events(answer: Answer) -> list[Event]:
+def spell_events(answer: ScriptedAnswer) -> list[ScriptedEvent]:
     """A ping comes after the first event, as the vendor sends it. The last usage is the one that counts."""
     start = {**envelope(answer), "content": [], "stop_reason": None, "stop_sequence": None}
     if answer.tells_usage:
         start["usage"] = {**usage(answer), "output_tokens": 1}
-    events = [Event(sse_event({"type": "message_start", "message": start})), Event(sse_event({"type": "ping"}))]
+    events = [
+        ScriptedEvent(sse_event({"type": "message_start", "message": start})),
+        ScriptedEvent(sse_event({"type": "ping"})),
+    ]
     for index, block in enumerate(blocks_of(answer)):
-        events += (Event(sse_event(document)) for document in block_events(index, block))
+        events += (ScriptedEvent(sse_event(document)) for document in block_events(index, block))
     last: Document = {"type": "message_delta", "delta": ending(answer)}
     if answer.tells_usage:
         last["usage"] = {key: count for key, count in usage(answer).items() if key not in OF_START}
-    events.append(Event(sse_event(last), Part.FINISH))
-    events.append(Event(sse_event({"type": "message_stop"}), Part.CLOSE))
+    events.append(ScriptedEvent(sse_event(last), EventPart.FINISH))
+    events.append(ScriptedEvent(sse_event({"type": "message_stop"}), EventPart.CLOSE))
     return events
 
 
@@ -48,11 +51,11 @@ def sse_event(document: Document) -> bytes:
     return f"event: {document['type']}\ndata: ".encode() + msgspec.json.encode(document) + b"\n\n"
 
 
-def envelope(answer: Answer) -> Document:
+def envelope(answer: ScriptedAnswer) -> Document:
     return {"id": f"msg_{answer.id}", "type": "message", "role": "assistant", "model": answer.model}
 
 
-def ending(answer: Answer) -> Document:
+def ending(answer: ScriptedAnswer) -> Document:
     reply = answer.reply
     refuses = bool(reply.refusal) or answer.shape is Shape.BLOCKED or reply.finish == "content_filter"
     details = {"type": "refusal", "category": "general_harms", "explanation": reply.refusal or REFUSED}
@@ -66,7 +69,7 @@ def ending(answer: Answer) -> Document:
     return {**told, "stop_details": details} if refuses else told
 
 
-def usage(answer: Answer) -> Document:
+def usage(answer: ScriptedAnswer) -> Document:
     """What was read from the cache or written to it is not among `input_tokens`."""
     counts = answer.usage
     thought = {"output_tokens_details": {"thinking_tokens": counts.reasoning}} if counts.reasoning else {}
@@ -81,7 +84,7 @@ def usage(answer: Answer) -> Document:
     }
 
 
-def blocks_of(answer: Answer) -> list[Document]:
+def blocks_of(answer: ScriptedAnswer) -> list[Document]:
     """The `input` of calls is text yet."""
     if answer.shape is not Shape.PLAIN and answer.shape is not Shape.AZURE:
         return []
@@ -99,7 +102,7 @@ def whole_block(block: Document) -> Document:
     return {**block, "input": read_input(block["input"])} if block["type"] == "tool_use" else block
 
 
-def thinking_of(answer: Answer, reply: Reply) -> list[Document]:
+def thinking_of(answer: ScriptedAnswer, reply: Reply) -> list[Document]:
     if not reply.reasoning:
         return []
     if reply.redacted:

@@ -15,10 +15,10 @@ from antiphon.upstreams.scripted.anthropic.request import check_version, read_re
 from antiphon.upstreams.scripted.language import (
     BORN,
     JSON,
-    Answer,
     Credential,
-    Event,
     RefusedError,
+    ScriptedAnswer,
+    ScriptedEvent,
     as_asked,
     count_prompt,
 )
@@ -48,7 +48,7 @@ OVERLOADED = 529
 METHODS = {MESSAGES: "POST", COUNT: "POST"}
 
 
-class Anthropic:
+class AnthropicLanguage:
     base = ""
 
     def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
@@ -70,13 +70,13 @@ class Anthropic:
     def read(self, request: Received) -> Document:
         return read_request(request)
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         return spell_message(answer)
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         return spell_events(answer)
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         kind = {"content-type": "text/event-stream; charset=utf-8"} if answer.stream else JSON
         return {**kind, **_identity()}
 
@@ -92,10 +92,10 @@ class Anthropic:
         message = "Overloaded" if status is None else as_asked(status)
         return {"type": "error", "error": {"type": kind_of(status or OVERLOADED), "message": message}}
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return sse_event(self.failure(answer.status))
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return b'event: content_block_delta\ndata: {"type":"content_block_delta","ind\n\n'
 
     def bad_frame(self) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from antiphon.upstreams.scripted.bedrock.language import Bedrock
+from antiphon.upstreams.scripted.bedrock.language import BedrockLanguage
 
-LANGUAGE = Bedrock()
+LANGUAGE = BedrockLanguage()

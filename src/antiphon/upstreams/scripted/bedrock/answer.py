@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from antiphon.upstreams.scripted.bedrock.frames import event_frame
-from antiphon.upstreams.scripted.language import Answer, Event, Part, Shape
+from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, pieces
 from antiphon.upstreams.scripted.signatures import seal, sign
 
@@ -19,23 +19,25 @@ LATENCY = 7  # milliseconds; the same answer every time
 STOPS = {"length": "max_tokens", "content_filter": "content_filtered"}
 
 
-def spell_answer(answer: Answer) -> Document:
+def spell_answer(answer: ScriptedAnswer) -> Document:
     content: Any = None if answer.shape is Shape.EMPTY else [whole_block(block) for block in blocks_of(answer)]
     told: Document = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": stop_of(answer)}
     return {**told, **metadata(answer)}
 
 
-def spell_events(answer: Answer) -> list[Event]:
+def spell_events(answer: ScriptedAnswer) -> list[ScriptedEvent]:
     """Only calls have a start of their own. Usage comes after the stop."""
-    events = [Event(event_frame("messageStart", {"role": "assistant"}))]
+    events = [ScriptedEvent(event_frame("messageStart", {"role": "assistant"}))]
     for index, block in enumerate(blocks_of(answer)):
-        events += (Event(event_frame(name, {"contentBlockIndex": index, **told})) for name, told in block_events(block))
-    events.append(Event(event_frame("messageStop", {"stopReason": stop_of(answer)}), Part.FINISH))
-    events.append(Event(event_frame("metadata", metadata(answer)), Part.CLOSE))
+        events += (
+            ScriptedEvent(event_frame(name, {"contentBlockIndex": index, **told})) for name, told in block_events(block)
+        )
+    events.append(ScriptedEvent(event_frame("messageStop", {"stopReason": stop_of(answer)}), EventPart.FINISH))
+    events.append(ScriptedEvent(event_frame("metadata", metadata(answer)), EventPart.CLOSE))
     return events
 
 
-def stop_of(answer: Answer) -> str:
+def stop_of(answer: ScriptedAnswer) -> str:
     reply = answer.reply
     if answer.shape is Shape.BLOCKED:
         return "guardrail_intervened"
@@ -46,7 +48,7 @@ def stop_of(answer: Answer) -> str:
     return "stop_sequence" if reply.stopped_by else STOPS.get(reply.finish, "end_turn")
 
 
-def metadata(answer: Answer) -> Document:
+def metadata(answer: ScriptedAnswer) -> Document:
     told: Document = {"metrics": {"latencyMs": LATENCY}}
     if answer.tells_usage:
         told["usage"] = usage(answer)
@@ -55,7 +57,7 @@ def metadata(answer: Answer) -> Document:
     return told
 
 
-def usage(answer: Answer) -> Document:
+def usage(answer: ScriptedAnswer) -> Document:
     """What was read from the cache or written to it is not among `inputTokens`."""
     counts = answer.usage
     told = {
@@ -73,7 +75,7 @@ def assessment() -> Document:
     return {"contentPolicy": {"filters": [found]}}
 
 
-def blocks_of(answer: Answer) -> list[Document]:
+def blocks_of(answer: ScriptedAnswer) -> list[Document]:
     """The `input` of calls is text yet."""
     if answer.shape is Shape.BLOCKED:
         return [{"text": BLOCKED}]

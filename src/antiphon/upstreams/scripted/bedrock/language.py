@@ -13,7 +13,7 @@ from antiphon.upstreams.scripted.bedrock.answer import spell_answer, spell_event
 from antiphon.upstreams.scripted.bedrock.frames import event_bytes, exception_frame, spoil
 from antiphon.upstreams.scripted.bedrock.request import read_request
 from antiphon.upstreams.scripted.bedrock.signature import check_credential
-from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, as_asked
+from antiphon.upstreams.scripted.language import Credential, RefusedError, ScriptedAnswer, ScriptedEvent, as_asked
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -36,7 +36,7 @@ STREAM = "application/vnd.amazon.eventstream"
 NAMESPACE = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 
 
-class Bedrock:
+class BedrockLanguage:
     base = ""
 
     def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
@@ -55,13 +55,13 @@ class Bedrock:
         document = read_request(request.body, unquote(turn[1]))
         return {**document, "stream": turn[2] == "converse-stream"}
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         return spell_answer(answer)
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         return spell_events(answer)
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         return {"content-type": STREAM if answer.stream else "application/json", **_identity()}
 
     def refuse(self, refused: RefusedError) -> Script:
@@ -76,13 +76,13 @@ class Bedrock:
             return {"__type": "ServiceUnavailableException", "message": OVERLOADED}
         return {"__type": kind_of(status), "message": as_asked(status)}
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         """A model's own error has another name there."""
         told = self.failure(answer.status)
         kind = str(told["__type"]).replace("ModelError", "ModelStreamError")
         return exception_frame(kind[0].lower() + kind[1:], told["message"])
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return event_bytes("contentBlockDelta", b'{"contentBlockIndex": 0, "del')
 
     def bad_frame(self) -> bytes:

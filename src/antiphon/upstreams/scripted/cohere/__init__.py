@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from antiphon.upstreams.scripted.cohere.language import Cohere
+from antiphon.upstreams.scripted.cohere.language import CohereLanguage
 
-LANGUAGE = Cohere()
+LANGUAGE = CohereLanguage()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.upstreams.scripted.language import Answer, Event, Part, Shape
+from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
 
 Document = dict[str, Any]
@@ -15,7 +15,7 @@ Document = dict[str, Any]
 FINISHES = {"length": "MAX_TOKENS", "content_filter": "ERROR"}
 
 
-def spell_answer(answer: Answer) -> Document:
+def spell_answer(answer: ScriptedAnswer) -> Document:
     reply = answer.reply
     message: Document = {"role": "assistant"}
     if answer.shape is Shape.EMPTY:
@@ -30,17 +30,17 @@ def spell_answer(answer: Answer) -> Document:
     return {**told, "usage": usage(answer)} if answer.tells_usage else told
 
 
-def spell_events(answer: Answer) -> list[Event]:
+def spell_events(answer: ScriptedAnswer) -> list[ScriptedEvent]:
     start = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
     first = {"id": answer.id, "type": "message-start", "delta": {"message": start}}
-    events = [Event(sse_event(first))]
+    events = [ScriptedEvent(sse_event(first))]
     if answer.shape is not Shape.EMPTY:
         spoken = call_events(answer.reply) if answer.reply.calls else content_events(answer.reply)
-        events += (Event(sse_event(document)) for document in spoken)
+        events += (ScriptedEvent(sse_event(document)) for document in spoken)
     delta: Document = {"finish_reason": finish_of(answer.reply)}
     if answer.tells_usage:
         delta["usage"] = usage(answer)
-    return [*events, Event(sse_event({"type": "message-end", "delta": delta}), Part.FINISH)]
+    return [*events, ScriptedEvent(sse_event({"type": "message-end", "delta": delta}), EventPart.FINISH)]
 
 
 def sse_event(document: Document) -> bytes:
@@ -53,7 +53,7 @@ def finish_of(reply: Reply) -> str:
     return "STOP_SEQUENCE" if reply.stopped_by else FINISHES.get(reply.finish, "COMPLETE")
 
 
-def usage(answer: Answer) -> Document:
+def usage(answer: ScriptedAnswer) -> Document:
     counts = answer.usage
     tokens = {"input_tokens": counts.prompt, "output_tokens": counts.completion}
     return {"billed_units": tokens, "tokens": tokens, "cached_tokens": counts.cached}

@@ -9,7 +9,16 @@ from uuid import uuid4
 
 from antiphon.upstreams.scripted.cohere.answer import spell_answer, spell_events, sse_event
 from antiphon.upstreams.scripted.cohere.request import read_request
-from antiphon.upstreams.scripted.language import JSON, SSE, Answer, Credential, Event, RefusedError, Shape, as_asked
+from antiphon.upstreams.scripted.language import (
+    JSON,
+    SSE,
+    Credential,
+    RefusedError,
+    ScriptedAnswer,
+    ScriptedEvent,
+    Shape,
+    as_asked,
+)
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -21,7 +30,7 @@ OVERLOADED = "the model is overloaded, try again later"
 BLOCKED = "the prompt was blocked by the safety policy"
 
 
-class Cohere:
+class CohereLanguage:
     base = ""
 
     def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
@@ -37,17 +46,17 @@ class Cohere:
     def read(self, request: Received) -> Document:
         return read_request(request.body)
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         if answer.shape is Shape.BLOCKED:
             raise RefusedError(400, BLOCKED)
         return spell_answer(answer)
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         if answer.shape is Shape.BLOCKED:
             raise RefusedError(400, BLOCKED)
         return spell_events(answer)
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         return SSE if answer.stream else JSON
 
     def refuse(self, refused: RefusedError) -> Script:
@@ -58,12 +67,12 @@ class Cohere:
     def failure(self, status: int | None) -> Document:
         return {"id": str(uuid4()), "message": OVERLOADED if status is None else as_asked(status)}
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         """The stream ends with an error for its finish reason. It names no status."""
         message = self.failure(answer.status)["message"]
         return sse_event({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": message}})
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         return b'event: content-delta\ndata: {"type":"content-del\n\n'
 
     def bad_frame(self) -> None:

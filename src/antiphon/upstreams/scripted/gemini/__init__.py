@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from antiphon.upstreams.scripted.gemini.language import Gemini
+from antiphon.upstreams.scripted.gemini.language import GeminiLanguage
 
-LANGUAGE = Gemini()
+LANGUAGE = GeminiLanguage()

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.upstreams.scripted.language import Answer, Event, Part, Shape
+from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
 from antiphon.upstreams.scripted.signatures import sign
 
@@ -17,7 +17,7 @@ CATEGORIES = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTE
 WORDS_IN_PART = 3  # a part of a stream holds several words
 
 
-def spell_answer(answer: Answer) -> Document:
+def spell_answer(answer: ScriptedAnswer) -> Document:
     if answer.shape is Shape.BLOCKED:
         return {**blocked(), **envelope(answer)}
     if answer.shape is Shape.EMPTY:
@@ -30,7 +30,7 @@ def spell_answer(answer: Answer) -> Document:
     return {"candidates": candidates, **envelope(answer)}
 
 
-def spell_documents(answer: Answer) -> list[Event]:
+def spell_documents(answer: ScriptedAnswer) -> list[ScriptedEvent]:
     if answer.shape is Shape.BLOCKED:
         return frame(answer, [], [{**blocked(), **envelope(answer)}])
     if answer.shape is Shape.EMPTY:
@@ -50,15 +50,17 @@ def spell_documents(answer: Answer) -> list[Event]:
     return frame(answer, spoken, last)
 
 
-def frame(answer: Answer, spoken: list[Document], last: list[Document]) -> list[Event]:
+def frame(answer: ScriptedAnswer, spoken: list[Document], last: list[Document]) -> list[ScriptedEvent]:
     """Server-sent events with `alt=sse`; else the members of one JSON array."""
-    parts = [*((document, Part.SAID) for document in spoken), *((document, Part.FINISH) for document in last)]
+    parts = [*((document, EventPart.SAID) for document in spoken), *((document, EventPart.FINISH) for document in last)]
     if not answer.request.get("as_array"):
-        return [Event(b"data: " + msgspec.json.encode(document) + b"\r\n\r\n", part) for document, part in parts]
+        return [
+            ScriptedEvent(b"data: " + msgspec.json.encode(document) + b"\r\n\r\n", part) for document, part in parts
+        ]
     events = []
     for place, (document, part) in enumerate(parts):
-        events.append(Event(member(msgspec.json.encode(document), is_first=place == 0), part))
-    return [*events, Event(b"]", Part.CLOSE)]
+        events.append(ScriptedEvent(member(msgspec.json.encode(document), is_first=place == 0), part))
+    return [*events, ScriptedEvent(b"]", EventPart.CLOSE)]
 
 
 def member(document: bytes, is_first: bool) -> bytes:
@@ -66,12 +68,12 @@ def member(document: bytes, is_first: bool) -> bytes:
     return (b"[" if is_first else b",\r\n") + document
 
 
-def envelope(answer: Answer) -> Document:
+def envelope(answer: ScriptedAnswer) -> Document:
     told = {"usageMetadata": usage(answer)} if answer.tells_usage else {}
     return {**told, "modelVersion": answer.model, "responseId": answer.id}
 
 
-def usage(answer: Answer) -> Document:
+def usage(answer: ScriptedAnswer) -> Document:
     """Thoughts are not among the candidates' tokens; what was cached is among the prompt's."""
     counts = answer.usage
     told: Document = {
@@ -118,7 +120,7 @@ def grounding(reply: Reply) -> Document:
     }
 
 
-def shows_thoughts(answer: Answer) -> bool:
+def shows_thoughts(answer: ScriptedAnswer) -> bool:
     """They are asked for with `includeThoughts`. A model that reasons by its name shows them without."""
     return answer.request.get("thinks") is True or "scripted-reasoning" in answer.model
 

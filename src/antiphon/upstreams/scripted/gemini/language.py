@@ -12,7 +12,14 @@ import msgspec
 
 from antiphon.upstreams.scripted.gemini.answer import member, spell_answer, spell_documents
 from antiphon.upstreams.scripted.gemini.request import read_request
-from antiphon.upstreams.scripted.language import Answer, Credential, Event, RefusedError, as_asked, count_prompt
+from antiphon.upstreams.scripted.language import (
+    Credential,
+    RefusedError,
+    ScriptedAnswer,
+    ScriptedEvent,
+    as_asked,
+    count_prompt,
+)
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
 
@@ -42,7 +49,7 @@ JSON = {"content-type": "application/json; charset=UTF-8"}
 OVERLOADED = "The model is overloaded. Please try again later."
 
 
-class Gemini:
+class GeminiLanguage:
     base = "/v1beta"
 
     def route(self, request: Received, credential: Credential | None, models: Mapping[str, str]) -> Script | None:
@@ -67,13 +74,13 @@ class Gemini:
         document["as_array"] = parse_qs(request.query).get("alt") != ["sse"]
         return document
 
-    def whole(self, answer: Answer) -> Document:
+    def whole(self, answer: ScriptedAnswer) -> Document:
         return spell_answer(answer)
 
-    def events(self, answer: Answer) -> list[Event]:
+    def events(self, answer: ScriptedAnswer) -> list[ScriptedEvent]:
         return spell_documents(answer)
 
-    def headers(self, answer: Answer) -> Mapping[str, str]:
+    def headers(self, answer: ScriptedAnswer) -> Mapping[str, str]:
         as_events = answer.stream and not answer.request.get("as_array")
         return {"content-type": "text/event-stream"} if as_events else JSON
 
@@ -88,11 +95,11 @@ class Gemini:
         code, message = (503, OVERLOADED) if status is None else (status, as_asked(status))
         return {"error": {"code": code, "message": message, "status": status_of(code)}}
 
-    def failure_event(self, answer: Answer, *, is_first: bool) -> bytes:
+    def failure_event(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         told = msgspec.json.encode(self.failure(answer.status))
         return member(told, is_first) + b"]" if answer.request.get("as_array") else b"data: " + told + b"\r\n\r\n"
 
-    def garbage(self, answer: Answer, *, is_first: bool) -> bytes:
+    def garbage(self, answer: ScriptedAnswer, *, is_first: bool) -> bytes:
         broken = b'{"candidates": [{"con'
         return member(broken, is_first) + b"]" if answer.request.get("as_array") else b"data: " + broken + b"\r\n\r\n"
 

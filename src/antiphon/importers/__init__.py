@@ -1,0 +1,1 @@
+"""Settings and accounts of other gateways, made into ours: `antiphon import`."""
