@@ -106,7 +106,7 @@ class Question:
         self._reply(Told(self.id, self.verdict, each=None if self.verdict.error == FAILED else self._each))
 
 
-class Group(NamedTuple):
+class JudgedTogether(NamedTuple):
     """What can be judged in one call."""
 
     name: str  # by whom
@@ -203,8 +203,8 @@ class Scheduler:
             judging = self._loop.run_in_executor(self._thread, self._judge, groups)
             judging.add_done_callback(lambda done: self._judged(groups, done))
 
-    def _batch(self) -> dict[Group, list[Piece]]:
-        groups: dict[Group, list[Piece]] = {}
+    def _batch(self) -> dict[JudgedTogether, list[Piece]]:
+        groups: dict[JudgedTogether, list[Piece]] = {}
         pieces = characters = 0
         for case in self._turn():
             while case.pieces:
@@ -217,7 +217,7 @@ class Scheduler:
                 if known is not None:
                     self._settle(piece, known)
                 else:
-                    group = Group(piece.name, case.stage, piece.is_whole)
+                    group = JudgedTogether(piece.name, case.stage, piece.is_whole)
                     groups.setdefault(group, []).append(piece)
                     self._begin(case)
                     pieces += 1
@@ -242,9 +242,9 @@ class Scheduler:
         self._passed = self._passed + 1 if waiting and waiting[0] is not oldest else 0
         return waiting
 
-    def _judge(self, groups: dict[Group, list[Piece]]) -> dict[Group, list[Verdict] | Exception]:
+    def _judge(self, groups: dict[JudgedTogether, list[Piece]]) -> dict[JudgedTogether, list[Verdict] | Exception]:
         """In the thread. A part that fails, fails alone."""
-        found: dict[Group, list[Verdict] | Exception] = {}
+        found: dict[JudgedTogether, list[Verdict] | Exception] = {}
         for group, pieces in groups.items():
             name, stage, jailbreaks = group
             try:
@@ -262,7 +262,9 @@ class Scheduler:
         return found
 
     def _judged(
-        self, groups: dict[Group, list[Piece]], done: asyncio.Future[dict[Group, list[Verdict] | Exception]]
+        self,
+        groups: dict[JudgedTogether, list[Piece]],
+        done: asyncio.Future[dict[JudgedTogether, list[Verdict] | Exception]],
     ) -> None:
         self.began = None
         if done.cancelled():
