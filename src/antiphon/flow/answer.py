@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeAlias, cast
 
+from antiphon.apis.api import rename
 from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError, OverloadError
@@ -38,7 +39,7 @@ from antiphon.flow.relayed import RELAYED, RelayEndpoint
 from antiphon.flow.running import Running
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
-from antiphon.sse import DONE, frame
+from antiphon.sse import DONE
 
 AnyEndpoint: TypeAlias = Endpoint[R] | LocalEndpoint[R] | RelayEndpoint
 
@@ -73,12 +74,22 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
+            account=incoming.account,
         )
+        if incoming.api_request is not None and request is not None:
+            turn.speak_api(incoming.api_request)
         if is_large:
             self._start(turn, endpoint, unread=incoming)
-        elif error is not None:
-            self._end(turn, _fail(turn, error))
-        elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
+            return
+        try:
+            if error is not None:
+                raise error
+            if not isinstance(endpoint, LocalEndpoint):
+                turn.check_model()
+        except AntiphonError as refused:
+            self._end(turn, _fail(turn, refused))
+            return
+        if endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
 
     def relay(self, incoming: Incoming, asked: Relayed) -> None:
@@ -93,6 +104,7 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
+            account=incoming.account,
         )
         self._start(turn, RELAYED[asked.endpoint])
 
@@ -176,6 +188,8 @@ class Turns:
         try:
             if reading is not None:
                 await reading
+                if not isinstance(endpoint, LocalEndpoint):
+                    turn.check_model()
                 self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
@@ -308,11 +322,13 @@ def _finish(turn: AnyTurn, stream: Stream) -> None:
         usage = writer.usage_chunk(machine.usage_envelope(), turn.usage)
         if usage is not None:
             chunks.append(usage)
-    turn.client.write(b"".join([*(frame(encode(chunk)) for chunk in chunks), DONE]))
+    turn.client.write(b"".join([*map(stream.frame, chunks), DONE if stream.api is None else stream.api.end()]))
     turn.client.finish()
 
 
 def _fail(turn: AnyTurn, error: AntiphonError) -> int:
+    if turn.api_request is not None:
+        rename(error, turn.api_request.names)
     turn.error = error.with_traceback(None)  # its frames hold the turn, which holds it
     turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)
     return error.status
