@@ -33,11 +33,12 @@ from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing, with_query_key
 from antiphon.server.models import Models
 from antiphon.server.near_misses import find_meant
-from antiphon.server.paths import EXACT, HEALTH, LISTS, Endpoint, Place, dialect_of, find, listed_by
+from antiphon.server.paths import CHAT, EXACT, HEALTH, Endpoint, Place, dialect_of, find, listed_by
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
-FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
+# The end of the line of x-request-id, and the lines behind it.
+FIXED = b"\r\nopenai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
 FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
@@ -56,6 +57,7 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
@@ -145,10 +147,10 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if place is None:
             raise _unknown_path(request)
-        if place.endpoint in LISTS:
+        if place.several:
             place = listed_by(place, request.headers)
         dialect = place.dialect or self._options.dialect
-        if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
+        if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
         headers: Mapping[bytes, bytes] = request.headers
         if request.query and place.api == "gemini":
@@ -163,7 +165,7 @@ class App:
         name = key = None
         if request is not None:
             place = find(request.path)
-            if place is not None and place.endpoint in LISTS:
+            if place is not None and place.several:
                 place = listed_by(place, request.headers)
             name = place.dialect if place is not None and place.api else dialect_of(request.path)
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
@@ -207,7 +209,7 @@ class App:
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
-            place.endpoint.value,
+            place.word,
             dialect,
             client,
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
@@ -242,6 +244,7 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
@@ -339,7 +342,7 @@ class App:
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
-        lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        lines = b"x-request-id: " + request_id.encode() + FIXED
         if request is not None and b"anthropic-version" in request.headers:
             lines = b"request-id: %b\r\n%b" % (request_id.encode(), lines)
         if request is not None and self._cors.on and b"origin" in request.headers:

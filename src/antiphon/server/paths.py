@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
@@ -28,7 +28,7 @@ class Endpoint(Enum):
     READY = "ready"
 
 
-LISTS = frozenset({Endpoint.MODELS, Endpoint.MODEL})
+CHAT = Endpoint.CHAT  # an Enum looks a member up by a descriptor, in 0.1 us
 HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
@@ -59,6 +59,13 @@ class Place:
     path: bytes = b""  # of a relayed request, behind the prefix
     api: str = ""  # another API than Chat Completions (`apis`); its dialect has the same name
     action: str = ""  # which of the API's paths it is
+    several: bool = field(
+        default=False, compare=False
+    )  # APIs have this path; a header tells which is meant (`listed_by`)
+    word: str = field(init=False)  # of the endpoint
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", self.endpoint.value)
 
 
 # Paths that are relayed, behind the prefix; `{}` stands for an id.
@@ -114,7 +121,7 @@ def _exact() -> Mapping[bytes, Place]:
         places[prefix + b"/moderations"] = Place(
             Endpoint.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
         )
-        places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
+        places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect, several=dialect is None)
         places[prefix + b"/responses"] = Place(Endpoint.CHAT, "responses", methods=POST, api="responses")
         places.update(_of_messages(prefix))
         for path, methods in RELAYS.items():
@@ -152,7 +159,8 @@ def find(path: bytes) -> Place | None:
     for prefix in BY_LENGTH:
         start = prefix + b"/models/"
         if path.startswith(start) and len(path) > len(start):
-            return Place(Endpoint.MODEL, PREFIXES[prefix], _unquoted(path[len(start) :]))
+            dialect = PREFIXES[prefix]
+            return Place(Endpoint.MODEL, dialect, _unquoted(path[len(start) :]), several=dialect is None)
         if path.startswith(prefix + b"/"):
             held = _find_held(path[len(prefix) :], PREFIXES[prefix])
             if held is not None:
@@ -181,10 +189,9 @@ def _unquoted(text: bytes) -> str:
 
 def listed_by(place: Place, headers: Mapping[bytes, bytes]) -> Place:
     """Several APIs list their models at /v1/models. A header tells who asks."""
-    if place.dialect is None:
-        for header, api in LISTED_BY:
-            if header in headers:
-                return replace(place, dialect=api, api=api)
+    for header, api in LISTED_BY:
+        if header in headers:
+            return replace(place, dialect=api, api=api)
     return place
 
 
