@@ -31,7 +31,7 @@ from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.app import App, AppOptions
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.keys import ClientKey, KeyRing, digest
 from antiphon.server.models import Models
 from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
@@ -239,7 +239,7 @@ def _routes(settings: Settings) -> list[Route]:
 def _keys(settings: Settings) -> KeyRing:
     server = settings.server
     keys = [
-        Key(
+        ClientKey(
             key.name,
             digest(key.secret.reveal().encode()),
             key.dialect,

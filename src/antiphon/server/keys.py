@@ -17,7 +17,7 @@ SHOWN = 4  # characters of a wrong key that are shown back at its end
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ClientKey:
     name: str
     digest: bytes
     dialect: str | None
@@ -31,13 +31,13 @@ def digest(secret: bytes) -> bytes:
 
 
 class KeyRing:
-    def __init__(self, keys: Iterable[Key], *, required: bool) -> None:
+    def __init__(self, keys: Iterable[ClientKey], *, required: bool) -> None:
         self._keys = {key.digest: key for key in keys}
         self._required = required
         self.are_limited = any(key.max_requests for key in self._keys.values())
         self.is_empty = not self._keys and not required  # then nobody is asked for a key
 
-    def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+    def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> ClientKey | None:
         """The key of this request. None: no key is needed (an unknown one is then ignored [unknown-key-ignored])."""
         if self.is_empty:
             return None
@@ -47,11 +47,11 @@ class KeyRing:
             raise _refusal(secret)
         return key
 
-    def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+    def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> ClientKey | None:
         """The key of this request, if it is one of ours."""
         return self._find(presented(headers, dialect)) if self._keys else None
 
-    def _find(self, secret: bytes | None) -> Key | None:
+    def _find(self, secret: bytes | None) -> ClientKey | None:
         if not secret:
             return None
         wanted = hashlib.sha256(secret).digest()
