@@ -20,6 +20,9 @@ from tests.support.engine import Gateway, running
 # No example has a deadline: how fast a machine is, is no matter of right or wrong.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("elsewhere", deadline=None)
+# Gateways that tests start have no control plane, unless they say so: many run at a time, and each would want its port.
+os.environ.setdefault("ANTIPHON_SERVER__CONTROL", "off")
+
 settings.load_profile("ci" if os.environ.get("CI") else "elsewhere")
 
 

@@ -18,12 +18,9 @@ FORMS = {"model.py", "schema.py"}  # of settings: where a key is described, not 
 
 def test_check_names_each_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "antiphon.toml"
-    path.write_text('[server]\nlisten = "127.0.0.1:0"\ncontrol = "127.0.0.1:9"\n[accounts]\ncounters = "redis://x"\n')
+    path.write_text('[server]\nlisten = "127.0.0.1:0"\n[accounts]\ncounters = "redis://x"\n')
     assert main(["check", "-c", str(path)]) == 0
-    assert capsys.readouterr().err == (
-        f"warning: {path}:3: [server]: 'control' has no effect in this version.\n"
-        f"warning: {path}:5: [accounts]: 'counters' has no effect in this version.\n"
-    )
+    assert capsys.readouterr().err == (f"warning: {path}:4: [accounts]: 'counters' has no effect in this version.\n")
 
 
 def test_check_names_limits(

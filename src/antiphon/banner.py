@@ -21,11 +21,15 @@ from antiphon.settings.policies import policies
 MOST_ROUTES: Final = 20  # that the banner names
 
 
-def banner(settings: Settings, sock: socket.socket, engine: EngineState | None) -> str:
-    """`engine`: None where it does not run."""
+def banner(
+    settings: Settings, sock: socket.socket, engine: EngineState | None, control: socket.socket | None = None
+) -> str:
+    """`engine`: None where it does not run. `control`: the control plane's listener."""
     server = settings.server
     workers = "1 worker" if server.workers == 1 else f"{server.workers} workers"
     lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
+    if control is not None:
+        lines.append(f"  {'control':9}  {_address(control)}")
     if engine is not None:
         lines.append(f"  {'engine':9}  {settings.engine.name}, {engine}")
     lines.append(f"  {'safety':9}  {describe_safety(settings)}")
@@ -85,10 +89,13 @@ def _count(rows: Sequence[RouteSettings | KeySettings], noun: str) -> str:
 
 
 def _where(server: ServerSettings, sock: socket.socket) -> str:
-    if server.listen.unix is not None:
-        return f"unix:{server.listen.unix}"
+    return _address(sock, "https" if server.tls is not None else "http")
+
+
+def _address(sock: socket.socket, scheme: str = "http") -> str:
+    if sock.family == socket.AF_UNIX:
+        return f"unix:{sock.getsockname()}"
     host, port = sock.getsockname()[:2]
-    scheme = "https" if server.tls is not None else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 

@@ -23,6 +23,7 @@ from antiphon.importers.litellm.command import add_import, run_import
 from antiphon.models.listing import choose, write_details, write_json, write_table
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.settings.models import model_table
+from antiphon.shell_help import add_shell_help, write_completion, write_man
 from antiphon.supply.files import FileFault, model_path
 from antiphon.supply.progress import show_on
 from antiphon.upstreams.catalog import CATALOG
@@ -83,11 +84,18 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_shell_help(commands)
     add_import(commands)
     return parser
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.command == "completion":
+        print(write_completion(build_parser(), options.shell), end="")
+        return 0
+    if options.command == "man":
+        print(write_man(build_parser(), __version__), end="")
+        return 0
     if options.command == "judge":
         return run_judge(options)
     if options.command == "index":

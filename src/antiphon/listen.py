@@ -7,7 +7,8 @@ import os
 import socket
 import stat
 
-from antiphon.settings.model import Address
+from antiphon.port_holder import find_holder
+from antiphon.settings.model import Address, ServerSettings
 
 BACKLOG = 4096
 
@@ -27,6 +28,37 @@ def open_sockets(
     host, port = first.getsockname()[:2]
     first.close()
     return [[_tcp(host, port, shared=True)] for _ in range(workers)]
+
+
+def open_control(address: Address | None) -> socket.socket | None:
+    """The control plane's listener. None: it has no address; or it has the default one and that is in use, by another
+    gateway's probably. Others cannot reach a unix socket there."""
+    if address is None:
+        return None
+    try:
+        return open_sockets(address, 1, mode=0o600)[0][0]
+    except OSError as error:
+        if address == ServerSettings().control and error.errno == errno.EADDRINUSE:
+            return None
+        raise
+
+
+def why_not(address: Address, error: OSError) -> str:
+    """Why an address could not be listened on, and what to do."""
+    why = error.strerror or str(error)
+    if error.errno != errno.EADDRINUSE:
+        return why
+    holder = find_holder(address)
+    by = "" if holder is None else f" (by {holder})"
+    return f"{why}{by}. End what listens there, or choose another address: antiphon serve --listen HOST:PORT"
+
+
+def address_of(sock: socket.socket) -> Address:
+    """Where a socket listens that somebody else has bound."""
+    name = sock.getsockname()
+    if sock.family == socket.AF_UNIX:
+        return Address(unix=os.fsdecode(name))
+    return Address(name[0], name[1])
 
 
 def remove_socket(address: Address) -> None:

@@ -31,6 +31,7 @@ class Place:
     loading: float = LOADING  # the same, before it is ready
     pid: int = 0
     born: float = 0.0
+    starts: int = 0
     deaths: int = 0  # in a row
     due: float | None = None  # when to start the next process
     pipe: int = -1  # our end of that one
@@ -44,6 +45,7 @@ class Place:
         self.due = None
         self.pipe, told = os.pipe()
         self.born = time.monotonic()
+        self.starts += 1
         self.dumped = False
         sys.stdout.flush()
         sys.stderr.flush()

@@ -8,7 +8,6 @@ The supervisor has no event loop and no threads, so that forking stays safe and 
 
 from __future__ import annotations
 
-import errno
 import os
 import secrets
 import select
@@ -22,22 +21,23 @@ from functools import partial
 from math import inf
 from typing import Protocol
 
-from antiphon import descriptors, wiring, worker
+from antiphon import descriptors, systemd, wiring, worker
 from antiphon.banner import banner
+from antiphon.control.state import ProcessState, SupervisorState, write_state
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
 from antiphon.evaluators import config
 from antiphon.heartbeat import DUMP, describe_state, dump_on_signal, read_dump, remove_dump
 from antiphon.lines import put
-from antiphon.listen import open_sockets, remove_socket
+from antiphon.listen import address_of, open_control, open_sockets, remove_socket, why_not
 from antiphon.log import append, error_line
 from antiphon.place import Place
-from antiphon.port_holder import find_holder
 from antiphon.runtime_dir import open_runtime_dir
 from antiphon.settings import Settings
-from antiphon.settings.model import Address
+from antiphon.settings.model import Address, ServerSettings
 from antiphon.terminal import Terminal
 from antiphon.wiring_evaluators import evaluator_orders
+from antiphon.wiring_metrics import prepare_metrics
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
@@ -69,16 +69,37 @@ def run(settings: Settings, host: HostProcess = run_host, *, least_patience: flo
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
     settings = _fit_descriptors(settings)
+    server = settings.server
     try:
-        server = settings.server
-        sockets = open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
+        handed = systemd.take_sockets(os.environ)
     except OSError as error:
-        _say(f"antiphon: cannot listen on {settings.server.listen}: {_why_not(settings.server.listen, error)}")
+        _say(f"antiphon: cannot take the sockets of the service manager: {error}")
         return 1
+    if handed:
+        server = replace(server, listen=address_of(handed[0]))
+        settings = replace(settings, server=server)
+    try:
+        sockets = [handed] * server.workers if handed else _open_sockets(server)
+    except OSError as error:
+        _say(f"antiphon: cannot listen on {settings.server.listen}: {why_not(settings.server.listen, error)}")
+        return 1
+    try:
+        control = open_control(server.control)
+    except OSError as error:
+        address = server.control or ServerSettings().listen
+        _say(f"antiphon: cannot listen on {address} ([server] control): {why_not(address, error)}")
+        return 1
+    if control is None and server.control is not None:
+        _say(f"WARNING: {server.control} is in use: this gateway runs without its control plane ([server] control)")
+        settings = replace(settings, server=replace(server, control=None))
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
-        return Supervisor(settings, sockets, room, host, least_patience).run()
+        return Supervisor(settings, sockets, room, host, least_patience, not handed, control).run()
+
+
+def _open_sockets(server: ServerSettings) -> list[list[socket.socket]]:
+    return open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
 
 
 def _fit_descriptors(settings: Settings) -> Settings:
@@ -90,15 +111,6 @@ def _fit_descriptors(settings: Settings) -> Settings:
     return replace(settings, server=replace(server, max_connections=most))
 
 
-def _why_not(address: Address, error: OSError) -> str:
-    why = error.strerror or str(error)
-    if error.errno != errno.EADDRINUSE:
-        return why
-    holder = find_holder(address)
-    by = "" if holder is None else f" (by {holder})"
-    return f"{why}{by}. End what listens there, or choose another address: antiphon serve --listen HOST:PORT"
-
-
 @dataclass(slots=True)
 class Supervisor:
     settings: Settings
@@ -106,6 +118,8 @@ class Supervisor:
     room: str  # a private directory for the sockets that processes open among themselves
     host: HostProcess
     least_patience: float = LEAST_PATIENCE
+    owns_sockets: bool = True  # False: systemd's
+    control: socket.socket | None = None  # the control plane's listener; None: there is none
     terminal: Terminal = field(default_factory=Terminal)
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
@@ -113,10 +127,12 @@ class Supervisor:
     judged: config.EvaluatorConfig | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
     keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
+    controls: list[Place] = field(default_factory=list)  # the control process, or none
     draining: bool = False
     _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
     _born: int = 0
+    _state: SupervisorState | None = None  # as it was written last
     _life: tuple[int, int] = (-1, -1)
     _own: list[socket.socket] = field(default_factory=list)  # inner ones: as the public ones, they outlive processes
     _announce_by: float | None = None  # when the banner comes, whatever the engine does; None: it has come
@@ -132,6 +148,7 @@ class Supervisor:
             self._signal(self.workers, signal.SIGKILL)
         while True:
             self._watch()
+            self._write_state()
             if self.draining:
                 if self._ended():
                     return self.status
@@ -148,7 +165,10 @@ class Supervisor:
         self._life = os.pipe()
         self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
         drain = self.settings.server.lame_duck + self.settings.server.drain + 5.0
-        self.workers = [Place("worker", partial(self._become_worker, mine), drain) for mine in self.sockets]
+        self.workers = [
+            Place("worker", partial(self._become_worker, number, mine), drain)
+            for number, mine in enumerate(self.sockets)
+        ]
         if self.engine is not None:
             listener = open_sockets(Address("", 0, unix=self.engine.socket), 1)[0][0]
             self._own = [listener]
@@ -165,11 +185,25 @@ class Supervisor:
                 self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, config.END))
         if any(upstream.expires for upstream in self.settings.upstreams):
             self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
+        if self.control is not None:
+            self._own.append(self.control)
+            prepare_metrics(self.room, self.settings, len(self.sockets))
+            self.controls = [Place("control process", partial(self._become_control, self.control), HOST_PATIENCE)]
         self._announce_by = time.monotonic() + (SETTLE_LIMIT if self.settings.rests_on_engine else 0.0)
 
     def _places(self) -> list[Place]:
-        """The host first: its engine takes longest to be ready."""
-        return [*self.hosts, *self.evaluators, *self.keepers, *self.workers]
+        """The host first: its engine takes longest to be ready. The control process last: nobody waits for it."""
+        return [*self.hosts, *self.evaluators, *self.keepers, *self.workers, *self.controls]
+
+    def _write_state(self) -> None:
+        """For the control process, when something has changed."""
+        if self.control is None:
+            return
+        processes = tuple(ProcessState(place.what, place.pid, place.starts) for place in self._places())
+        state = SupervisorState(os.getpid(), self._born, self.draining, 1, processes)
+        if state != self._state:
+            self._state = state
+            write_state(self.room, state)
 
     def _wait_ready(self) -> bool:
         deadline = time.monotonic() + START_LIMIT
@@ -187,7 +221,8 @@ class Supervisor:
             return
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
-        put(1, banner(self.settings, self.sockets[0][0], engine).encode().splitlines())
+        put(1, banner(self.settings, self.sockets[0][0], engine, self.control).encode().splitlines())
+        systemd.notify(os.environ, "READY=1")
 
     def _settled(self) -> bool:
         """The engine is ready, or will not be soon: its host has told so, or is dead."""
@@ -250,6 +285,7 @@ class Supervisor:
     def _drain(self, *, at_once: bool = True) -> None:
         """`at_once`: without a lame-duck phase; for whoever pressed Ctrl-C, and where nothing has started."""
         self.draining = True
+        systemd.notify(os.environ, "STOPPING=1")
         lame_duck = 0.0 if at_once else self.settings.server.lame_duck
         self._unlink_at = time.monotonic() + lame_duck - UNLINK_BEFORE
         if at_once:
@@ -263,18 +299,21 @@ class Supervisor:
         """Before the workers stop to listen: later, another gateway may have put its own socket there."""
         if self._unlink_at is not None and now >= self._unlink_at:
             self._unlink_at = None
-            remove_socket(self.settings.server.listen)
+            if self.owns_sockets:
+                remove_socket(self.settings.server.listen)
 
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
         self._unlink(time.monotonic())
-        for group in (self.workers, [*self.hosts, *self.evaluators, *self.keepers]):
+        for group in (self.workers, [*self.hosts, *self.evaluators, *self.keepers, *self.controls]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
             if living:
                 return False
         self._unlink(inf)
+        if self.settings.server.control is not None:
+            remove_socket(self.settings.server.control)
         return True
 
     def _reap(self) -> None:
@@ -309,10 +348,19 @@ class Supervisor:
 
     # In the child
 
-    def _become_worker(self, sockets: list[socket.socket], told: int) -> None:
+    def _become_worker(self, number: int, sockets: list[socket.socket], told: int) -> None:
         self._become(sockets, kept=worker.REOPEN)
-        life = self._life[0]
-        worker.run(self.settings, sockets, self.room, self.engine, self.judged, born=self._born, told=told, life=life)
+        worker.run(
+            self.settings,
+            sockets,
+            self.room,
+            self.engine,
+            self.judged,
+            number=number,
+            born=self._born,
+            told=told,
+            life=self._life[0],
+        )
 
     def _become_host(self, engine: EngineOptions, listener: socket.socket, told: int) -> None:
         self._become([listener])
@@ -324,6 +372,15 @@ class Supervisor:
 
         self._become([])
         run_keeper(self.settings, self.room, told=told, life=self._life[0])
+
+    def _become_control(self, listener: socket.socket, told: int) -> None:
+        """Imported in its own process, as the keeper."""
+        from antiphon.control.options import ControlOptions  # noqa: PLC0415
+        from antiphon.control.process import run_control  # noqa: PLC0415
+
+        self._become([listener])
+        options = ControlOptions(self.settings, self.room, self.engine, self.judged is not None)
+        run_control(options, listener, told=told, life=self._life[0])
 
     def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:
         """Another program: it needs nothing of our memory, nor of our environment."""

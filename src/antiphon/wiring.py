@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from antiphon.apis import API_DIALECTS
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
@@ -23,6 +24,7 @@ from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
+from antiphon.flow.turn import Meter
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
@@ -83,10 +85,12 @@ async def build(
     engine: EngineOptions | None = None,
     evaluators: EvaluatorConfig | None = None,
     judge: Judge | None = None,
+    meter: Meter | None = None,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
     `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs; `evaluators`:
-    likewise, what their process was told; `judge`: another one in their place."""
+    likewise, what their process was told; `judge`: another one in their place; `meter`: None where nothing
+    is counted."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
@@ -109,7 +113,7 @@ async def build(
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
-        dialects=DIALECTS,
+        dialects={**DIALECTS, **API_DIALECTS},
         counter=counter,
         ledger=log,
         clock=time.monotonic,
@@ -120,6 +124,7 @@ async def build(
         judge=judge or composite,
         policies=policies(settings),
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
+        meter=meter,
     )
     health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)

@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 
 import uvloop
 
@@ -16,11 +17,12 @@ from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.heartbeat import beat
+from antiphon.metrics.meter import TurnMeter, open_meter
 from antiphon.settings import Settings
 
 AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
 REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
-LOOK = 0.5  # seconds between looks at the descriptors
+LOOK = 0.5  # seconds between looks at the descriptors and at what is measured
 LAST_WORDS = 0.25  # seconds before the end of patience at which a stream is told that it will be cut
 
 
@@ -31,12 +33,14 @@ def run(
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
     *,
+    number: int = 0,
     born: int,
     told: int,
     life: int,
 ) -> None:
-    """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, born, told, life))
+    """`number`: which of the workers it is, from 0; `told`: the pipe for signs of life; `life`: a pipe whose end means
+    that the supervisor is gone."""
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, number, born, told, life))
 
 
 async def _serve(
@@ -45,6 +49,7 @@ async def _serve(
     room: str,
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
+    number: int,
     born: int,
     told: int,
     life: int,
@@ -63,7 +68,10 @@ async def _serve(
         loop.remove_reader(life)
         stop_at_once()
 
-    worker = await wiring.build(settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators)
+    meter = open_meter(room, number, time.monotonic, time.time) if settings.server.control is not None else None
+    worker = await wiring.build(
+        settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators, meter=meter
+    )
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_signal_handler(AT_ONCE, stop_at_once)
@@ -76,6 +84,7 @@ async def _serve(
     ready.set()
     beating = loop.create_task(beat(told, ready))
     watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
+    measuring = None if meter is None else loop.create_task(_measure(worker, meter))
     await stopping.wait()
     worker.server.leave()
     await _wait(hurried, settings.server.lame_duck)
@@ -87,6 +96,8 @@ async def _serve(
     await worker.close()
     beating.cancel()
     watching.cancel()
+    if measuring is not None:
+        measuring.cancel()
     sys.stdout.flush()
 
 
@@ -103,6 +114,18 @@ async def _watch_descriptors(worker: wiring.Worker, max_connections: int) -> Non
     while True:
         watch.look(worker.server.connections, max_connections)
         await asyncio.sleep(LOOK)
+
+
+async def _measure(worker: wiring.Worker, meter: TurnMeter) -> None:
+    """What is true now, and how late timers come."""
+    clock = time.monotonic
+    meter.note_generation(1)
+    while True:
+        due = clock() + LOOK
+        await asyncio.sleep(LOOK)
+        meter.note(worker.app.open_turns, worker.server.connections, max(0.0, clock() - due))
+        if worker.judge is not None and worker.judge.state is not None:
+            meter.note_evaluators(worker.judge.state)
 
 
 def _settle_memory() -> None:

@@ -31,6 +31,7 @@ async def dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> St
             receiver = endpoint.open(turn, gateway, upstream, attempt, ready)
         except RequestError as error:  # not for this target; another may take it
             attempt.close(error.code or "refused", gateway.clock(), error.status)
+            attempt.is_unsent = True
             refusal = refusal or error
             continue
         try:

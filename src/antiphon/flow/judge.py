@@ -193,6 +193,7 @@ def note_gate(turn: AnyTurn, stream: Stream) -> None:
     if gate is not None:
         turn.answer_results, turn.answer_verdicts = gate.results, gate.verdicts
         turn.blocked = Stage.ANSWER.value if gate.blocked else None
+        turn.held = max(0.0, stream.held)  # a chunk that never left was not held for a time
 
 
 # OpenAI's `moderation`

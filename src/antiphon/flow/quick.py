@@ -138,6 +138,7 @@ class QuickTurn(msgspec.Struct):
         elif self.turn.policy is None:
             self._answer(body, plain)
         else:
+            self.turn.attempts[-1].close("answered", self.gateway.clock())  # what follows is not the upstream's time
             self.body, self.plain = body, plain
             try:
                 self._ask(Stage.ANSWER, judged_texts(plain), self._judged_answer)
@@ -165,6 +166,11 @@ class QuickTurn(msgspec.Struct):
         turn = self.turn
         usage = plain.usage
         turn.usage = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        if usage.prompt_tokens_details.cached_tokens:
+            turn.usage["prompt_tokens_details"] = {"cached_tokens": usage.prompt_tokens_details.cached_tokens}
+        if usage.completion_tokens_details.reasoning_tokens:
+            reasoning = usage.completion_tokens_details.reasoning_tokens
+            turn.usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
         turn.usage_source = "reported"
         self.is_over = True
         turn.client.answer(body)

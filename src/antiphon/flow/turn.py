@@ -10,11 +10,12 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from antiphon.apis.api import ApiRequest, ApiStream, own_name
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, Client, Document, Entry, Remote, Scope
+from antiphon.flow.ports import Change, ChunkLag, Client, Document, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -68,6 +69,7 @@ class Attempt(msgspec.Struct):
     outcome: str = "running"
     status: int | None = None
     ended: float = 0.0
+    is_unsent: bool = False  # the target cannot take this request
 
     def close(self, outcome: str, now: float, status: int | None = None) -> None:
         self.outcome, self.ended, self.status = outcome, now, status
@@ -106,7 +108,8 @@ class Turn(msgspec.Struct, Generic[R]):
     texts: list[str] = msgspec.field(default_factory=list)  # what the answer said so far, while it streams
     unparsed: list[str] = msgspec.field(default_factory=list)  # calls whose arguments are not JSON
     upstream_id: str | None = None
-    first: float = 0.0  # when the first chunk left
+    first: float = 0.0  # when the first chunk came
+    held: float = 0.0  # seconds that it was held by the gate
     error: AntiphonError | None = None
     failure: AntiphonError | None = None  # of the last attempt
     policy: Policy | None = None  # None: nobody judges it
@@ -115,6 +118,8 @@ class Turn(msgspec.Struct, Generic[R]):
     prompt_results: Results | None = None  # what was found in the prompt
     answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
     blocked: str | None = None  # the stage at which something was
+    api_request: ApiRequest | None = None  # where the client speaks another API
+    api_stream: ApiStream | None = None  # … and asked for a stream
 
     @property
     def scope(self) -> Scope:
@@ -127,6 +132,8 @@ class Turn(msgspec.Struct, Generic[R]):
         out["attempts"] = [attempt.record() for attempt in self.attempts]
         for change in self.changes:
             out[change.action].append({"param": change.param, "reason": change.reason})
+        if self.api_request is not None:
+            self._use_own_names(out, self.api_request)
         out["usage"]["source"] = self.usage_source
         if self.tokenizer is not None:
             out["usage"]["tokenizer"] = self.tokenizer
@@ -138,6 +145,21 @@ class Turn(msgspec.Struct, Generic[R]):
             answers = [{"index": index, **results} for index, results in sorted(self.answer_results.items())]
             out["safety"] = {"blocked": self.blocked, "prompt": self.prompt_results, "answer": answers}
         return out
+
+    def _use_own_names(self, out: Document, asked: ApiRequest) -> None:
+        """The receipt of another API's request names that API's parameters."""
+        for change in (*out["dropped"], *out["rewritten"]):
+            change["param"] = own_name(change["param"], asked.names)
+        out["dropped"] += [{"param": param, "reason": reason} for param, reason in asked.dropped.items()]
+
+    def speak_api(self, asked: ApiRequest | None) -> None:
+        """The client speaks another API, in which the answer is written."""
+        if asked is None:
+            return
+        self.api_request = asked
+        if self.request.stream:
+            self.api_stream = asked.stream()
+            self.client.write_with(self.api_stream)
 
     def entry(self, status: int, now: float, wall: float) -> Entry:
         """What the ledger keeps of it."""
@@ -178,6 +200,15 @@ class Turn(msgspec.Struct, Generic[R]):
 
 
 AnyTurn: TypeAlias = Turn[Any]
+
+
+class Meter(Protocol):
+    """Counts what turns do."""
+
+    chunk_lag: ChunkLag
+
+    def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
+        """A turn has ended."""
 
 
 def empty_receipt(request_id: str, dialect: Dialect) -> Document:

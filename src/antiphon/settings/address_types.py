@@ -43,6 +43,10 @@ def _read_address(value: object, site: Site) -> Address:
     return Address(_host(host, port), int(port))
 
 
+def _read_control(value: object, site: Site) -> Address | None:
+    return None if value == "off" else _read_address(value, site)
+
+
 def _socket_path(name: str, site: Site) -> str:
     path = resolve(name, site.environ, site.folder)
     if not name or "\0" in name:
@@ -167,6 +171,7 @@ def _read_log(value: object, site: Site) -> str:
 
 
 ADDRESS = ValueType(_read_address)
+CONTROL = ValueType(_read_control)
 URL = ValueType(_read_url)
 ORIGIN = ValueType(_read_origin)
 HEADER = ValueType(_read_header)

@@ -137,6 +137,8 @@ def _warnings(settings: Settings) -> Iterator[str]:
             f"auth is false and {server.listen} can be reached from other machines: anyone who reaches it can spend "
             "your credentials. Set [server] auth = true with a [[key]], or listen on 127.0.0.1."
         )
+    if server.control is not None and not server.control.loopback:
+        yield f"the control plane on {server.control} can be reached from other machines, without encryption."
     if server.auth and not settings.keys:
         yield "auth is true and there is no [[key]]: issued keys are not taken yet, so every request is refused."
     yield from _listener_warnings(server)

@@ -47,7 +47,7 @@ class TlsSettings:
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     listen: Address = Address("127.0.0.1", 8080)
-    control: Address = Address("127.0.0.1", 8081)
+    control: Address | None = Address("127.0.0.1", 8081)  # None: no control plane
     workers: int = 1
     dialect: str = "openai"
     auth: bool = False

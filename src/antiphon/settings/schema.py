@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
-from antiphon.settings.address_types import ADDRESS, AUTHORITIES, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
+from antiphon.settings.address_types import ADDRESS, AUTHORITIES, CONTROL, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
 from antiphon.settings.limits import COUNTERS, LABELS, MONEY, TIME_ZONE, check_limit
 from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
 from antiphon.settings.model import LimitSettings, ModelSettings, ServerSettings, Settings
@@ -81,7 +81,7 @@ SERVER = TableSchema(
     model.ServerSettings,
     {
         "listen": ADDRESS,
-        "control": ADDRESS,
+        "control": CONTROL,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,
@@ -429,9 +429,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 
 # What is checked and kept for later versions: keys of tables, whole rows, and keys of rows. Who writes one is told
 # that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = (
-    ("server", "control"),
-    *(("accounts", key) for key in ACCOUNTS.keys if key != "store"),
-)
+IDLE: tuple[tuple[str, str], ...] = (*(("accounts", key) for key in ACCOUNTS.keys if key != "store"),)
 IDLE_ROWS: tuple[str, ...] = ("limit",)
 IDLE_IN_ROWS: tuple[tuple[str, str], ...] = (("key", "limits"),)

@@ -84,7 +84,9 @@ def open_stream(
     def first() -> None:
         turn.first = gateway.clock()
 
-    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n))
+    lag = None if gateway.meter is None else gateway.meter.chunk_lag
+    keeper = keeper_for(turn, gateway, machine, texts, n)
+    return Stream(machine, writer, turn.client, ready, first, keeper, lag, turn.api_stream)
 
 
 def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> Document:

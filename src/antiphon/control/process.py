@@ -1,0 +1,74 @@
+"""The control process: a server of its own for the control plane, until the supervisor ends it or is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+import uvloop
+
+from antiphon.control.app import build_app
+from antiphon.control.options import ControlOptions
+from antiphon.heartbeat import beat
+from antiphon.log import append, error_line
+
+MOST_CONNECTIONS = 256
+IDLE = 15  # seconds that an idle connection is kept
+LAST_ANSWERS = 2  # seconds for answers under way when it ends
+
+
+class ControlServer(uvicorn.Server):
+    """Signals are ours: the supervisor asks the process to end."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def run_control(options: ControlOptions, listener: socket.socket, *, told: int, life: int) -> None:
+    """`told`: the pipe for signs of life; `life`: a pipe whose end means that the supervisor is gone."""
+    uvloop.run(_serve(options, listener, told, life))
+
+
+async def _serve(options: ControlOptions, listener: socket.socket, told: int, life: int) -> None:
+    loop = asyncio.get_running_loop()
+    error_log = options.settings.server.error_log
+
+    def log(message: str, error: BaseException | None) -> None:
+        append(error_log, error_line(message, error))
+
+    config = uvicorn.Config(
+        build_app(options, log),
+        loop="none",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=LAST_ANSWERS,
+    )
+    server = ControlServer(config)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    def end_as_orphan() -> None:
+        loop.remove_reader(life)
+        stop()
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
+    loop.add_reader(life, end_as_orphan)
+    ready = asyncio.Event()
+    ready.set()
+    beating = loop.create_task(beat(told, ready))
+    await server.serve(sockets=[listener])
+    beating.cancel()
