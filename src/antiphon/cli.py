@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `import`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `reconcile`, `import`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
 from antiphon.accounts.commands.key import add_key, run_key
+from antiphon.accounts.commands.reconcile import add_reconcile, run_reconcile
 from antiphon.accounts.commands.usage import add_usage, run_usage
 from antiphon.accounts.places import default_url
 from antiphon.banner import describe_safety
@@ -47,6 +48,7 @@ FILE = "settings file (default: ./antiphon.toml if there is one, else built-in s
 LISTEN = "address to answer on: HOST:PORT or unix:/PATH; port 0 takes a free one (default: as set, or 127.0.0.1:8080)"
 EPILOG = "Try: antiphon serve, then curl http://127.0.0.1:8080/v1/models"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+ACCOUNTS = {"key": run_key, "usage": run_usage, "reconcile": run_reconcile}  # over the store alone
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,6 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_reconcile(commands, FILE)
     add_shell_help(commands)
     add_import(commands)
     return parser
@@ -109,7 +112,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
-    if options.command in ("key", "usage"):
+    if options.command in ACCOUNTS:
         return run_accounts(options, settings, environ)
     if options.command == "model":
         return list_models(options, settings)
@@ -128,7 +131,7 @@ def run_accounts(options: argparse.Namespace, settings: Settings, environ: Mappi
     except ValueError as error:
         print(f"antiphon: {error}", file=sys.stderr)
         return 1
-    return run_key(options, url) if options.command == "key" else run_usage(options, url)
+    return ACCOUNTS[options.command](options, url)
 
 
 def path_of_model(environ: Mapping[str, str]) -> int:
