@@ -63,6 +63,10 @@ class Worker:
     log: Log
     judge: Composite | None = None
 
+    async def list_turns(self, data: bytes) -> list[Document]:
+        """For the control process."""
+        return self.app.turns.describe()
+
     async def close(self) -> None:
         await self.app.close()
         if self.judge is not None:

@@ -155,8 +155,8 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""

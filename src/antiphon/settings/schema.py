@@ -82,6 +82,7 @@ SERVER = Table(
     {
         "listen": ADDRESS,
         "control": CONTROL,
+        "admin_secret": SECRET,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,
