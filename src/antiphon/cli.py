@@ -1,4 +1,4 @@
-"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `import`.
+"""The command line: `antiphon serve`, `check`, `model`, `judge`, `index`, `key`, `usage`, `reconcile`, `import`.
 
 Exit status 0: well; 1: it cannot be done, the settings are wrong for instance; 2: misused.
 """
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from antiphon import __version__, supervisor
 from antiphon.accounts.commands.key import add_key, run_key
+from antiphon.accounts.commands.reconcile import add_reconcile, run_reconcile
 from antiphon.accounts.commands.usage import add_usage, run_usage
 from antiphon.accounts.places import default_url
 from antiphon.banner import describe_safety
@@ -23,6 +24,7 @@ from antiphon.importers.litellm.command import add_import, run_import
 from antiphon.models.listing import choose, write_details, write_json, write_table
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.settings.models import model_table
+from antiphon.shell_help import add_shell_help, write_completion, write_man
 from antiphon.supply.files import FileFault, model_path
 from antiphon.supply.progress import show_on
 from antiphon.upstreams.catalog import CATALOG
@@ -46,6 +48,7 @@ FILE = "settings file (default: ./antiphon.toml if there is one, else built-in s
 LISTEN = "address to answer on: HOST:PORT or unix:/PATH; port 0 takes a free one (default: as set, or 127.0.0.1:8080)"
 EPILOG = "Try: antiphon serve, then curl http://127.0.0.1:8080/v1/models"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+ACCOUNTS = {"key": run_key, "usage": run_usage, "reconcile": run_reconcile}  # over the store alone
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,11 +86,19 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_reconcile(commands, FILE)
+    add_shell_help(commands)
     add_import(commands)
     return parser
 
 
 def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    if options.command == "completion":
+        print(write_completion(build_parser(), options.shell), end="")
+        return 0
+    if options.command == "man":
+        print(write_man(build_parser(), __version__), end="")
+        return 0
     if options.command == "judge":
         return run_judge(options)
     if options.command == "index":
@@ -101,7 +112,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     except SettingsError as error:
         print(error, file=sys.stderr)
         return 1
-    if options.command in ("key", "usage"):
+    if options.command in ACCOUNTS:
         return run_accounts(options, settings, environ)
     if options.command == "model":
         return list_models(options, settings)
@@ -120,7 +131,7 @@ def run_accounts(options: argparse.Namespace, settings: Settings, environ: Mappi
     except ValueError as error:
         print(f"antiphon: {error}", file=sys.stderr)
         return 1
-    return run_key(options, url) if options.command == "key" else run_usage(options, url)
+    return ACCOUNTS[options.command](options, url)
 
 
 def path_of_model(environ: Mapping[str, str]) -> int:

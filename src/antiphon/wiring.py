@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from antiphon.apis import API_DIALECTS
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
@@ -116,7 +117,7 @@ async def build(
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
-        dialects=DIALECTS,
+        dialects={**DIALECTS, **API_DIALECTS},
         counter=counter,
         ledger=log,
         clock=time.monotonic,

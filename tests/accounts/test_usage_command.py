@@ -6,10 +6,12 @@ import asyncio
 import csv
 import io
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from antiphon.accounts.entry import Record
@@ -135,6 +137,21 @@ def test_pages_hold_every_row_once(terminal: Terminal) -> None:
         cursor = ["--after", page["next"]]
     assert rows == whole
     assert len(rows) == 25
+
+
+def test_parquet_holds_the_rows_of_json(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    post(three_days(), "app")
+    assert terminal.run("--by", "day,model", "--parquet", "usage.parquet") == ""
+    table = pyarrow.parquet.read_table("usage.parquet")
+    assert table.to_pylist() == terminal.rows("--by", "day,model")
+    assert str(table.schema.field("price").type) == "int64"
+    terminal.run("--by", "key", "--since", "2020-01-01", "--until", "2020-01-02", "--parquet", "usage.parquet")
+    assert pyarrow.parquet.read_table("usage.parquet").column_names[0] == "key"  # no rows, the same columns
+    terminal.run("--parquet", "no/such/folder/usage.parquet", status=1)
+    assert "cannot be written" in terminal.err
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    terminal.run("--parquet", "usage.parquet", status=1)
+    assert "pip install 'antiphon[parquet]'" in terminal.err
 
 
 def test_csv_is_safe_for_spreadsheets(terminal: Terminal) -> None:

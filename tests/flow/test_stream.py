@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 
+from antiphon.apis.api import ApiStream
 from antiphon.chat.fold import fold
 from antiphon.dialects import DIALECTS, WriteOptions
 from antiphon.errors import AntiphonError, UpstreamError
@@ -53,6 +54,8 @@ class ListeningClient:
         return "".join(each["choices"][0]["delta"].get("content") or "" for each in self.chunks)
 
     def follow(self, flow: Flow) -> None: ...
+
+    def write_with(self, stream: ApiStream) -> None: ...
 
     def on_lost(self, callback: Callable[[], None]) -> None: ...
 

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeAlias, cast
 
+from antiphon.apis.api import rename
 from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError, OverloadError
@@ -38,7 +39,7 @@ from antiphon.flow.relayed import RELAYED, RelayEndpoint
 from antiphon.flow.running import Running
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, UNREAD, AnyTurn, Attempt, R, Turn
-from antiphon.sse import DONE, frame
+from antiphon.sse import DONE
 
 AnyEndpoint: TypeAlias = Endpoint[R] | LocalEndpoint[R] | RelayEndpoint
 
@@ -74,6 +75,8 @@ class Turns:
             incoming.headers,
             incoming.received,
         )
+        if incoming.api_request is not None and request is not None:
+            turn.speak_api(incoming.api_request)
         if is_large:
             self._start(turn, endpoint, unread=incoming)
         elif error is not None:
@@ -312,11 +315,13 @@ def _finish(turn: AnyTurn, stream: Stream) -> None:
         usage = writer.usage_chunk(machine.usage_envelope(), turn.usage)
         if usage is not None:
             chunks.append(usage)
-    turn.client.write(b"".join([*(frame(encode(chunk)) for chunk in chunks), DONE]))
+    turn.client.write(b"".join([*map(stream.frame, chunks), DONE if stream.api is None else stream.api.end()]))
     turn.client.finish()
 
 
 def _fail(turn: AnyTurn, error: AntiphonError) -> int:
+    if turn.api_request is not None:
+        rename(error, turn.api_request.names)
     turn.error = error.with_traceback(None)  # its frames hold the turn, which holds it
     turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)
     return error.status

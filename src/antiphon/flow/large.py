@@ -25,6 +25,7 @@ async def read_large(
         incoming.document = read_document(incoming, gateway.bounds)
         await asyncio.sleep(0)
     turn.request = endpoint.parse(incoming, gateway.bounds)
+    turn.speak_api(incoming.api_request)
     incoming.document = None
     await asyncio.sleep(0)  # to parse it took a while, and to send it takes one again
 

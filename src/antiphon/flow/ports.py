@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from antiphon.apis.api import ApiCall, ApiRequest, ApiStream
 from antiphon.chat.outline import JsonPieces, Outline
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
@@ -324,6 +325,9 @@ class Client(Protocol):
     def write(self, frames: bytes) -> None:
         """SSE frames; the first one commits the 200."""
 
+    def write_with(self, stream: ApiStream) -> None:
+        """Who writes a stream in another API: its comments and its errors too."""
+
     @property
     def direct(self) -> Callable[[bytes], None]:
         """The same, once the 200 is committed, with nothing in between."""
@@ -370,6 +374,8 @@ class Incoming(msgspec.Struct):
     stream_asked: bool = False  # outside the body, which wins if it says so itself
     outline: Outline | None = None  # of a large body
     document: Document | None = None  # … that was decoded already
+    api: ApiCall | None = None  # where the client speaks another API
+    api_request: ApiRequest | None = None  # … as it was read
 
 
 class Scope(NamedTuple):

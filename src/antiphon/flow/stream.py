@@ -15,6 +15,7 @@ from typing import Final
 
 import msgspec
 
+from antiphon.apis.api import ApiStream
 from antiphon.chat.event import decode, is_done
 from antiphon.chat.splice import Splice
 from antiphon.errors import UpstreamError
@@ -62,6 +63,7 @@ class Stream:
         "_timer",
         "_waiting",
         "_write",
+        "api",
         "calls",
         "finished",
         "held",
@@ -80,8 +82,10 @@ class Stream:
         on_first: Callable[[], None],
         keeper: GateKeeper | None = None,
         lag: ChunkLag | None = None,
+        api: ApiStream | None = None,
     ) -> None:
-        """`keeper`: None where nobody judges the answer. `lag`: None where nobody asks how long chunks take."""
+        """`keeper`: None where nobody judges the answer. `lag`: None where nobody asks how long chunks take. `api`:
+        writes the chunks in another API."""
         self.machine = machine
         self.writer = writer
         self.calls: list[Call] = []
@@ -93,7 +97,8 @@ class Stream:
         self._write: Callable[[bytes], None] = client.write
         self._is_direct = False
         self._has_begun = False
-        self._repeats = writer.repeats
+        self.api = api
+        self._repeats = writer.repeats and api is None
         self._splice = Splice(machine.texts, any_shape=machine.repeats)
         self._keeper = keeper
         self._gate = keeper.gate if keeper is not None else None
@@ -323,11 +328,14 @@ class Stream:
             if self._gate is not None:
                 self.held += self._loop.time()
             self._show_prompt(opening)
-            out.extend(frame(encode(chunk)) for chunk in self.writer.opening(opening))
+            out.extend(map(self.frame, self.writer.opening(opening)))
             self._show_prompt(passing)
         written = self.writer.chunk(passing)
         if not self.writer.has_emptied(written):
-            out.append(frame(encode(written)))
+            out.append(self.frame(written))
+
+    def frame(self, written: Document) -> bytes:
+        return frame(encode(written)) if self.api is None else self.api.take(written)
 
     def _show_prompt(self, chunk: Document) -> None:
         keeper = self._keeper

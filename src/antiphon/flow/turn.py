@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from antiphon.apis.api import ApiRequest, ApiStream, own_name
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
@@ -117,6 +118,8 @@ class Turn(msgspec.Struct, Generic[R]):
     prompt_results: Results | None = None  # what was found in the prompt
     answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
     blocked: str | None = None  # the stage at which something was
+    api_request: ApiRequest | None = None  # where the client speaks another API
+    api_stream: ApiStream | None = None  # … and asked for a stream
 
     @property
     def scope(self) -> Scope:
@@ -129,6 +132,8 @@ class Turn(msgspec.Struct, Generic[R]):
         out["attempts"] = [attempt.record() for attempt in self.attempts]
         for change in self.changes:
             out[change.action].append({"param": change.param, "reason": change.reason})
+        if self.api_request is not None:
+            self._use_own_names(out, self.api_request)
         out["usage"]["source"] = self.usage_source
         if self.tokenizer is not None:
             out["usage"]["tokenizer"] = self.tokenizer
@@ -140,6 +145,21 @@ class Turn(msgspec.Struct, Generic[R]):
             answers = [{"index": index, **results} for index, results in sorted(self.answer_results.items())]
             out["safety"] = {"blocked": self.blocked, "prompt": self.prompt_results, "answer": answers}
         return out
+
+    def _use_own_names(self, out: Document, asked: ApiRequest) -> None:
+        """The receipt of another API's request names that API's parameters."""
+        for change in (*out["dropped"], *out["rewritten"]):
+            change["param"] = own_name(change["param"], asked.names)
+        out["dropped"] += [{"param": param, "reason": reason} for param, reason in asked.dropped.items()]
+
+    def speak_api(self, asked: ApiRequest | None) -> None:
+        """The client speaks another API, in which the answer is written."""
+        if asked is None:
+            return
+        self.api_request = asked
+        if self.request.stream:
+            self.api_stream = asked.stream()
+            self.client.write_with(self.api_stream)
 
     def entry(self, status: int, now: float, wall: float) -> Entry:
         """What the ledger keeps of it."""

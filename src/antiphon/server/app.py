@@ -13,6 +13,8 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from antiphon.apis import APIS
+from antiphon.apis.api import ApiCall
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, RequestError
 from antiphon.flow.answer import Turns
@@ -138,7 +140,8 @@ class App:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
         name = key = None
         if request is not None:
-            name = dialect_of(request.path)
+            place = find(request.path)
+            name = place.dialect if place is not None and place.api else dialect_of(request.path)
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
 
@@ -190,6 +193,8 @@ class App:
             request.body,
             exchange.received,
         )
+        if place.api:
+            incoming.api = self._api_call(place, request, strict=incoming.strict)
         if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         if isinstance(client, RelayClient):
@@ -198,6 +203,19 @@ class App:
             self._turns.relay(incoming, asked)
         else:
             self._turns.begin(incoming)
+
+    def _api_call(self, place: Place, request: Request, *, strict: bool) -> ApiCall:
+        entropy = self._gateway.entropy
+        return ApiCall(
+            APIS[place.api],
+            request.headers,
+            strict,
+            lambda prefix: prefix + entropy(24).hex(),
+            self._gateway.wall,
+            place.model,
+            place.action,
+            request.query,
+        )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
         """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""

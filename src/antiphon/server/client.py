@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from antiphon.apis.api import ApiStream
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
 from antiphon.flow.ports import Document, Flow
@@ -33,6 +34,7 @@ class ChatClient:
         "_id",
         "_sent",
         "_since",
+        "_stream",
         "exchange",
         "method",
         "path",
@@ -51,6 +53,10 @@ class ChatClient:
         self._committed = False  # the status line has left
         self._sent = 0  # bytes by the last look at the clock
         self._since = exchange.received  # when that changed
+        self._stream: ApiStream | None = None
+
+    def write_with(self, stream: ApiStream) -> None:
+        self._stream = stream
 
     def follow(self, flow: Flow) -> None:
         self.exchange.on_pause = flow.pause
@@ -73,7 +79,10 @@ class ChatClient:
     def write(self, frames: bytes) -> None:
         if not self._committed:
             self._committed = True
-            self.exchange.start(200, self._head(EVENTS))
+            kind = EVENTS
+            if self._stream is not None:
+                kind = b"content-type: %b\r\n%b" % (self._stream.content_type, UNBUFFERED)
+            self.exchange.start(200, self._head(kind))
         self.exchange.write(frames)
 
     @property
@@ -85,7 +94,7 @@ class ChatClient:
         if self.exchange.sent != self._sent:
             self._sent, self._since = self.exchange.sent, now
         elif now - self._since >= limit and not self.exchange.closed:
-            self.write(KEEPALIVE)
+            self.write(KEEPALIVE if self._stream is None else self._stream.silence)
             self._sent, self._since = self.exchange.sent, now
 
     def finish(self) -> None:
@@ -96,7 +105,7 @@ class ChatClient:
         if receipt is not None:
             body["antiphon"] = receipt
         if self._committed:
-            self.write(frame(encode(body)) + DONE)
+            self.write(frame(encode(body)) + DONE if self._stream is None else self._stream.fail(error, body))
             self.finish()
         else:
             self.exchange.respond(error.status, self._head(JSON + error_headers(error)), encode(body))

@@ -53,6 +53,8 @@ class Place:
     methods: tuple[bytes, ...] = GET
     relay: str = ""  # which of `flow.relayed`; moderations are, where a route names their model
     path: bytes = b""  # of a relayed request, behind the prefix
+    api: str = ""  # another API than Chat Completions (`apis`); its dialect has the same name
+    action: str = ""  # which of the API's paths it is
 
 
 # Paths that are relayed, behind the prefix; `{}` stands for an id.
@@ -87,6 +89,7 @@ def _exact() -> Mapping[bytes, Place]:
             Endpoint.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
         )
         places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
+        places[prefix + b"/responses"] = Place(Endpoint.CHAT, "responses", methods=POST, api="responses")
         for path, methods in RELAYS.items():
             if b"{" not in path:
                 name = path[1:].decode()

@@ -1,1 +1,1 @@
-"""`antiphon key` and `antiphon usage`: over the store alone; no gateway need run."""
+"""`antiphon key`, `antiphon usage` and `antiphon reconcile`: over the store alone; no gateway need run."""

@@ -1,4 +1,5 @@
-"""`antiphon usage`: sums of the ledger by time, model, key, tag, team or upstream; a table with bars, JSON or CSV."""
+"""`antiphon usage`: sums of the ledger by time, model, key, tag, team or upstream; a table with bars, JSON,
+CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.accounts.commands.parquet import write_parquet
 from antiphon.accounts.commands.running import (
     SECOND,
     Refusal,
@@ -53,6 +55,7 @@ def add_usage(commands: argparse._SubParsersAction[argparse.ArgumentParser], fil
     form = usage.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="for programs")
     form.add_argument("--csv", action="store_true", help="for spreadsheets")
+    form.add_argument("--parquet", metavar="FILE", help="write a Parquet file (needs the extra antiphon[parquet])")
     usage.add_argument("--limit", type=_count, metavar="N", help="rows at most (default: all)")
     usage.add_argument("--after", type=_cursor, metavar="CURSOR", help="the rows after `next` of --json")
     usage.add_argument("-c", "--config", metavar="FILE", help=file)
@@ -71,6 +74,9 @@ async def _usage(store: Store, options: argparse.Namespace) -> str:
     if options.json:
         is_cut = options.limit is not None and len(rows) == options.limit
         return _json(query, shown, rows[-1] if is_cut else None)
+    if options.parquet:
+        write_parquet(options.parquet, _labels(query), [(_cells(query, row), row.sums) for row in shown])
+        return ""
     return _csv(query, shown) if options.csv else _table(query, shown)
 
 

@@ -17,6 +17,7 @@ from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, parse
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
+from antiphon.flow.api_turn import parse_api
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document, send, send_body, sent_document
 from antiphon.flow.fast_path import fast_body
 from antiphon.flow.gateway import Gateway
@@ -75,6 +76,8 @@ class ChatEndpoint:
         self.texts = ChatTexts()
 
     def parse(self, incoming: Incoming, bounds: JsonBounds) -> ChatRequest:
+        if incoming.api is not None:
+            return parse_api(incoming, incoming.api, bounds)
         body = incoming.body
         is_document = incoming.strict or incoming.stream_asked or len(body) > LARGE  # several tries would take too long
         plain = None if is_document else read_plain(body)
@@ -148,7 +151,8 @@ class ChatEndpoint:
 
     def write(self, turn: ChatTurn, gateway: Gateway, document: Document) -> Document:
         assert turn.usage is not None
-        return _writer(turn, gateway).completion(document, turn.usage)
+        completion = _writer(turn, gateway).completion(document, turn.usage)
+        return completion if turn.api_request is None else turn.api_request.whole(completion)
 
 
 def chat_fold(turn: ChatTurn, gateway: Gateway, n: int, think: bool) -> Fold:
@@ -166,7 +170,7 @@ def _with_seed(document: Document, source: int) -> Document:
 def _writer(turn: ChatTurn, gateway: Gateway) -> Writer:
     attempt = turn.attempts[-1]
     options = WriteOptions(
-        strict=turn.strict,
+        strict=turn.strict and turn.api_request is None,  # another API's writer takes what it has a place for
         judged=turn.policy is not None,
         target=f"{attempt.target.upstream}/{attempt.model}",
         maritaca_object=gateway.maritaca_object,

@@ -85,7 +85,8 @@ def open_stream(
         turn.first = gateway.clock()
 
     lag = None if gateway.meter is None else gateway.meter.chunk_lag
-    return Stream(machine, writer, turn.client, ready, first, keeper_for(turn, gateway, machine, texts, n), lag)
+    keeper = keeper_for(turn, gateway, machine, texts, n)
+    return Stream(machine, writer, turn.client, ready, first, keeper, lag, turn.api_stream)
 
 
 def sent_document(request: ChatRequest | PromptRequest, upstream: Upstream) -> Document:

@@ -1,0 +1,112 @@
+"""What an API towards clients is, beside Chat Completions: a reader of its requests and a writer of its answers.
+
+Inside, there is one language, Chat Completions in OpenAI's shape. An API reads its request into a chat request, and
+writes its own answer from a chat completion or from chat chunks. All that lies between is the turn of any other
+request: routing, failover, safety, limits, receipts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from antiphon.chat.answer_defaults import Document
+from antiphon.dialects import Dialect
+from antiphon.errors import AntiphonError
+
+EVENTS = b"text/event-stream; charset=utf-8"
+COMMENT = b": keep-alive\n\n"
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+class ApiStream(Protocol):
+    """Writes one streamed answer. Pure; one for each turn."""
+
+    content_type: bytes
+    silence: bytes
+    """What is sent so that a silent stream stays open; b"" where the API has nothing for it."""
+
+    def take(self, chunk: Document) -> bytes:
+        """A chat chunk as the API says it; b"" where it has nothing to say. The chunks are those of the openai dialect,
+        n = 1, with `usage` in the last one; one with `antiphon` holds the receipt, one with `moderation` its object."""
+
+    def end(self) -> bytes:
+        """All has been said. Called once, after the chunk with the usage."""
+
+    def fail(self, error: AntiphonError, body: Document) -> bytes:
+        """The answer breaks off, perhaps before its first chunk. `body`: the error as the API's dialect writes it, and
+        `antiphon` where a receipt was asked for. Nothing follows."""
+
+
+class ApiRequest(Protocol):
+    """One request, read."""
+
+    @property
+    def document(self) -> Document:
+        """The same as a chat request. A stream asks for its usage."""
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The API's own names of what stands in the chat request: {"messages[1]": "input[0]"}. Errors and receipts use
+        them. A name stands for all that is inside of it, unless a longer one is there."""
+
+    @property
+    def dropped(self) -> Mapping[str, str]:
+        """What a chat request cannot say, by the API's own name, and why."""
+
+    def whole(self, completion: Document) -> Document:
+        """The answer. `completion` is one of the openai dialect, and may be used up."""
+
+    def stream(self) -> ApiStream: ...
+
+
+class ApiCall(NamedTuple):
+    """What is known of a request beside its body."""
+
+    api: ClientApi
+    headers: Mapping[bytes, bytes]
+    strict: bool
+    new_id: Callable[[str], str]  # (prefix) -> a new id
+    now: Callable[[], float]  # Unix seconds
+    model: str = ""  # that the path names
+    action: str = ""  # what the path asks for, where an API has several
+    query: bytes = b""
+    restore: Callable[[Any], Any] = _as_it_is
+    """Long strings of a large request are left out of the document (`chat.outline`): this puts them back. What is
+    only moved into the chat request needs it not; what is told to the client does."""
+
+
+class ClientApi(Protocol):
+    """An API towards clients."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dialect(self) -> Dialect:
+        """A row with the API's name, which is openai's but for its errors."""
+
+    def read(self, document: Document, call: ApiCall) -> ApiRequest:
+        """Raises RequestError, whose `param` is the API's own name."""
+
+
+def own_name(path: str, names: Mapping[str, str]) -> str:
+    """The API's own name of a path in the chat request."""
+    best = ""
+    for name in names:
+        if len(name) > len(best) and path.startswith(name) and path[len(name) : len(name) + 1] in ("", ".", "["):
+            best = name
+    return names[best] + path[len(best) :] if best else path
+
+
+def rename(error: AntiphonError, names: Mapping[str, str]) -> None:
+    """Lets an error name the API's own parameters."""
+    if error.param is None:
+        return
+    own = own_name(error.param, names)
+    if own != error.param:
+        error.message = error.message.replace(f"'{error.param}'", f"'{own}'")
+        error.param = own

@@ -1,0 +1,26 @@
+"""OpenAI's Responses API: POST /v1/responses.
+
+A request is read into a chat request (`request`, `items`, `tools`), and the answer is written from a chat completion
+(`answer`) or from chat chunks (`stream`). Reasoning goes both ways (`reasoning`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from antiphon.apis.api import ApiCall, ApiRequest
+from antiphon.apis.responses.request import read
+from antiphon.chat.answer_defaults import Document
+from antiphon.dialects.openai import OPENAI
+
+
+class ResponsesApi:
+    name = "responses"
+    dialect = replace(OPENAI, name="responses", takes_plain=False)
+
+    def read(self, document: Document, call: ApiCall) -> ApiRequest:
+        return read(document, call)
+
+
+RESPONSES: Final = ResponsesApi()

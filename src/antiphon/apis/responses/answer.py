@@ -1,0 +1,80 @@
+"""A request that was read, and its whole answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from antiphon.apis.responses.output import (
+    SAID,
+    ResponseFrame,
+    call_item,
+    call_prefix,
+    ending,
+    gather_extras,
+    message_item,
+    read_annotations,
+    read_logprobs,
+    reasoning_item,
+    text_part,
+)
+from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
+from antiphon.apis.responses.stream import ResponseStream
+from antiphon.chat.answer_defaults import Document
+
+
+class ResponsesRequest(msgspec.Struct):
+    document: Document
+    names: Mapping[str, str]
+    dropped: Mapping[str, str]
+    frame: ResponseFrame
+
+    def stream(self) -> ResponseStream:
+        return ResponseStream(self.frame)
+
+    def whole(self, completion: Document) -> Document:
+        choice = completion["choices"][0]
+        status, details = ending(choice["finish_reason"])
+        extras: Document = {}
+        gather_extras(extras, completion)
+        return self.frame.response(
+            status,
+            completion["model"],
+            output_of(self.frame, choice, status),
+            details=details,
+            usage=completion["usage"],
+            extras=extras,
+        )
+
+
+def output_of(frame: ResponseFrame, choice: Document, status: str) -> list[Document]:
+    """The items of a whole answer: reasoning, a message, calls."""
+    message = choice["message"]
+    output: list[Document] = []
+    encrypted = sealed(message) if frame.seals else None
+    if message.get(TEXT) or encrypted is not None:
+        words = message.get(TEXT) or ""
+        item_id = frame.new_id("rs_")
+        output.append(reasoning_item(item_id, words, encrypted, as_summary=frame.as_summary, status="completed"))
+    calls = [
+        call_item(frame, frame.new_id(call_prefix(call)), call, status) for call in message.get("tool_calls") or ()
+    ]
+    parts = _parts(message, choice)
+    hidden = {*SAID, *SIGNED} if frame.seals else SAID
+    extras = {key: value for key, value in message.items() if key not in hidden and value is not None}
+    if not parts and not output and not calls and status == "completed":
+        parts = [text_part("", [], [])]
+    if parts or extras:
+        output.append(message_item(frame.new_id("msg_"), parts, extras, status))
+    return output + calls
+
+
+def _parts(message: Document, choice: Document) -> list[Document]:
+    parts: list[Document] = []
+    if message.get("content"):
+        annotations, logprobs = read_annotations(message.get("annotations")), read_logprobs(choice.get("logprobs"))
+        parts.append(text_part(message["content"], annotations, logprobs))
+    if message.get("refusal"):
+        parts.append({"type": "refusal", "refusal": message["refusal"]})
+    return parts
