@@ -56,7 +56,10 @@ SERVER_FAULTS = [
     ),
     ("dialect = []", "'dialect' must be a string, not an array"),
     ('auth = "yes"', "'auth' must be true or false, not a string"),
-    ("auth = true", "'auth' is true but there is no [[key]], so every request would be refused"),
+    (
+        "auth = true\n[accounts]\nenabled = false",
+        "'auth' is true but there is no [[key]], so every request would be refused",
+    ),
     ("strict = 1", "'strict' must be true or false, not an integer"),
     ("max_body = 0", "'max_body' must be 1 or more"),
     ('max_body = "20MB"', "'max_body' must be an integer, not a string"),

@@ -1,5 +1,5 @@
 """Processes: `antiphon serve` holds the listening sockets and keeps the workers, the engine's host, the evaluators
-and the keeper of credentials alive.
+and the services beside them (credentials that expire, accounts) alive.
 
 The sockets are the supervisor's: a worker that dies leaves its queue of connections to its successor; none is reset.
 With several workers each has a socket of its own on the same port (SO_REUSEPORT: the kernel spreads the connections).
@@ -33,9 +33,10 @@ from antiphon.listen import address_of, open_control, open_sockets, remove_socke
 from antiphon.log import append, error_line
 from antiphon.place import Place
 from antiphon.runtime_dir import open_runtime_dir
-from antiphon.settings import Settings
+from antiphon.settings import AccountsSettings, Settings
 from antiphon.settings.model import Address, ServerSettings
 from antiphon.terminal import Terminal
+from antiphon.wiring_accounts import AccountsPlan, NoPlace, plan_accounts, run_accounts_process
 from antiphon.wiring_control import control_options, first_credential
 from antiphon.wiring_evaluators import evaluator_orders
 from antiphon.wiring_metrics import prepare_metrics
@@ -45,6 +46,7 @@ START_LIMIT = 30.0  # seconds for the first workers to be ready
 SETTLE_LIMIT = 3600.0  # seconds that the banner waits for the engine, which may have a model to fetch first
 LEAST_PATIENCE = 30.0  # seconds of silence before the engine's host is taken for hanging
 HOST_PATIENCE = 5.0  # seconds for the engine's host to end; nobody waits for its answers then
+SHIP_PATIENCE = 10.0  # seconds for the accounts process to bring the last entries to the store
 UNLINK_BEFORE = 0.5  # seconds before a lame-duck phase ends at which a unix socket is removed
 LOOK = 0.5  # seconds between looks at the children
 TICK = 0.05  # the same, while the banner waits for the engine
@@ -72,6 +74,14 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     settings = _fit_descriptors(settings)
     server = settings.server
     try:
+        accounts = plan_accounts(settings, os.environ)
+    except NoPlace as error:
+        if settings.accounts != AccountsSettings():
+            _say(f"antiphon: accounts cannot be kept: {error}")
+            return 1
+        _say(f"WARNING: accounts are off: {error}")
+        accounts = None
+    try:
         handed = systemd.take_sockets(os.environ)
     except OSError as error:
         _say(f"antiphon: cannot take the sockets of the service manager: {error}")
@@ -96,7 +106,7 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
-        return Supervisor(settings, sockets, room, host, least_patience, not handed, control).run()
+        return Supervisor(settings, sockets, room, host, least_patience, not handed, control, accounts=accounts).run()
 
 
 def _open_sockets(server: ServerSettings) -> list[list[socket.socket]]:
@@ -127,7 +137,8 @@ class Supervisor:
     hosts: list[Place] = field(default_factory=list)  # the engine's, or none
     judged: config.EvaluatorConfig | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
-    keepers: list[Place] = field(default_factory=list)  # of credentials that expire, or none
+    services: list[Place] = field(default_factory=list)  # processes that work for all the others, and end last
+    accounts: AccountsPlan | None = None  # None: they are off
     controls: list[Place] = field(default_factory=list)  # the control process, or none
     draining: bool = False
     _unlink_at: float | None = None  # when a unix socket is removed, while draining
@@ -185,7 +196,10 @@ class Supervisor:
                 become = partial(self._become_evaluator, self.judged, listener)
                 self.evaluators.append(Place("evaluator process", become, HOST_PATIENCE, config.END))
         if any(upstream.expires for upstream in self.settings.upstreams):
-            self.keepers = [Place("credential keeper", self._become_keeper, HOST_PATIENCE)]
+            self.services.append(Place("credential keeper", self._become_keeper, HOST_PATIENCE))
+        if self.accounts is not None:
+            become = partial(self._become_accounts, self.accounts)
+            self.services.append(Place("accounts process", become, SHIP_PATIENCE))
         if self.control is not None:
             self._own.append(self.control)
             prepare_metrics(self.room, self.settings, len(self.sockets))
@@ -194,7 +208,7 @@ class Supervisor:
 
     def _places(self) -> list[Place]:
         """The host first: its engine takes longest to be ready. The control process last: nobody waits for it."""
-        return [*self.hosts, *self.evaluators, *self.keepers, *self.workers, *self.controls]
+        return [*self.hosts, *self.evaluators, *self.services, *self.workers, *self.controls]
 
     def _write_state(self) -> None:
         """For the control process, when something has changed."""
@@ -308,7 +322,7 @@ class Supervisor:
     def _ended(self) -> bool:
         """The workers first: their last answers may need the engine and the evaluators."""
         self._unlink(time.monotonic())
-        for group in (self.workers, [*self.hosts, *self.evaluators, *self.keepers, *self.controls]):
+        for group in (self.workers, [*self.hosts, *self.evaluators, *self.services, *self.controls]):
             living = [place for place in group if place.pid]
             for place in living:
                 place.end()
@@ -359,6 +373,7 @@ class Supervisor:
             self.room,
             self.engine,
             self.judged,
+            self.accounts,
             number=number,
             born=self._born,
             told=told,
@@ -376,13 +391,19 @@ class Supervisor:
         self._become([])
         run_keeper(self.settings, self.room, told=told, life=self._life[0])
 
+    def _become_accounts(self, plan: AccountsPlan, told: int) -> None:
+        self._become([])
+        run_accounts_process(self.settings, plan, told=told, life=self._life[0])
+
     def _become_control(self, listener: socket.socket, told: int) -> None:
         """Imported in its own process, as the keeper."""
         from antiphon.control.process import run_control  # noqa: PLC0415
 
         self._become([listener])
         judged = self.judged is not None
-        options = control_options(self.settings, self.room, self.engine, judged=judged, environ=os.environ)
+        options = control_options(
+            self.settings, self.room, self.engine, self.accounts, judged=judged, environ=os.environ
+        )
         run_control(options, listener, told=told, life=self._life[0])
 
     def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import resource
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from antiphon.apis import API_DIALECTS
+from antiphon.billing.issued_keys import POLL, IssuedKeys
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
@@ -33,7 +35,6 @@ from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.app import App, AppOptions
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing, digest
 from antiphon.server.models import Models
 from antiphon.server.paths import VITAL
 from antiphon.settings import EvaluatorSettings, Secret, Settings
@@ -45,6 +46,7 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
+from antiphon.wiring_accounts import AccountsPlan, issued_keys, key_ring
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -63,6 +65,7 @@ class Worker:
     counter: TokenCounter
     log: Log
     judge: Composite | None = None
+    beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
 
     async def list_turns(self, data: bytes) -> list[Document]:
         """For the control process."""
@@ -70,6 +73,9 @@ class Worker:
 
     async def close(self) -> None:
         await self.app.close()
+        for task in self.beside:
+            task.cancel()
+        await asyncio.gather(*self.beside, return_exceptions=True)
         if self.judge is not None:
             await self.judge.close()
         for upstream in self.upstreams:
@@ -90,11 +96,12 @@ async def build(
     evaluators: EvaluatorConfig | None = None,
     judge: Judge | None = None,
     meter: Meter | None = None,
+    accounts: AccountsPlan | None = None,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
     `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs; `evaluators`:
     likewise, what their process was told; `judge`: another one in their place; `meter`: None where nothing
-    is counted."""
+    is counted; `accounts`: None where they are off."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
@@ -132,7 +139,8 @@ async def build(
     )
     health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)
-    app = App(gateway, _keys(settings), Cors(server.cors), models, _app_options(server), health)
+    issued = issued_keys(settings, accounts, gateway.policies)
+    app = App(gateway, key_ring(settings, issued), Cors(server.cors), models, _app_options(server), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
@@ -155,7 +163,14 @@ async def build(
         counter=counter,
         log=log,
         judge=composite,
+        beside=() if issued is None else (asyncio.create_task(_poll_keys(issued)),),
     )
+
+
+async def _poll_keys(issued: IssuedKeys) -> None:
+    while True:
+        await asyncio.sleep(POLL)
+        issued.poll()
 
 
 def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | None:
@@ -243,22 +258,6 @@ def _routes(settings: Settings) -> list[Route]:
         Route(route.model, tuple(Target(t.upstream, t.model, t.weight, t.priority) for t in route.targets))
         for route in settings.routes
     ]
-
-
-def _keys(settings: Settings) -> KeyRing:
-    server = settings.server
-    keys = [
-        Key(
-            key.name,
-            digest(key.secret.reveal().encode()),
-            key.dialect,
-            key.strict,
-            key.receipts,
-            server.max_key_requests if key.max_requests is None else key.max_requests,
-        )
-        for key in settings.keys
-    ]
-    return KeyRing(keys, required=server.auth)
 
 
 def _limits(server: ServerSettings) -> Limits:

@@ -20,6 +20,7 @@ from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.heartbeat import beat
 from antiphon.metrics.meter import TurnMeter, open_meter
 from antiphon.settings import Settings
+from antiphon.wiring_accounts import AccountsPlan
 
 AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
 REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
@@ -33,6 +34,7 @@ def run(
     room: str,
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
+    accounts: AccountsPlan | None = None,
     *,
     number: int = 0,
     born: int,
@@ -41,7 +43,7 @@ def run(
 ) -> None:
     """`number`: which of the workers it is, from 0; `told`: the pipe for signs of life; `life`: a pipe whose end means
     that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, number, born, told, life))
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, accounts, number, born, told, life))
 
 
 async def _serve(
@@ -50,6 +52,7 @@ async def _serve(
     room: str,
     engine: EngineOptions | None,
     evaluators: EvaluatorConfig | None,
+    accounts: AccountsPlan | None,
     number: int,
     born: int,
     told: int,
@@ -71,7 +74,14 @@ async def _serve(
 
     meter = open_meter(room, number, time.monotonic, time.time) if settings.server.control is not None else None
     worker = await wiring.build(
-        settings, born=born, room=room, ready=why_not, engine=engine, evaluators=evaluators, meter=meter
+        settings,
+        born=born,
+        room=room,
+        ready=why_not,
+        engine=engine,
+        evaluators=evaluators,
+        meter=meter,
+        accounts=accounts,
     )
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)

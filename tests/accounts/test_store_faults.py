@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,36 @@ async def test_sqlite_where_it_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(error):
             await store.open()
         await store.close()
+
+
+ADD_KEY = """
+import asyncio, sys
+from antiphon.accounts.keys import Key, issue, new_key_id
+from antiphon.accounts.stores.contract import AuditNote
+from antiphon.accounts.stores.sqlite import open_sqlite
+
+async def add():
+    store = open_sqlite(sys.argv[1])
+    await store.open()
+    key = Key(id=new_key_id(), name=sys.argv[2], created=1)
+    note = AuditNote(time=1, actor="test", action="create", subject=key.id)
+    await store.keys.add(key, issue().for_key(key.id, 1), note)
+    await store.close()
+
+asyncio.run(add())
+"""
+
+
+async def test_another_process_that_comes_and_goes_takes_nothing_away(tmp_path: Path) -> None:
+    """The last one to close a database deletes its WAL. Who is not the last must not take himself for it."""
+    path = str(tmp_path / "accounts.db")
+    store = open_sqlite(path)
+    await store.open()
+    for number in range(1, 3):
+        done = await asyncio.create_subprocess_exec(sys.executable, "-c", ADD_KEY, path, f"key {number}")
+        assert await done.wait() == 0
+        assert (await store.keys.version())[1] == number
+    await store.close()
 
 
 async def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -37,10 +37,11 @@ class Controlled:
         headers = {"authorization": f"Bearer {self.credential if credential is None else credential}"}
         return await call(self.control, method, f"/admin/v1{path}", document, body=body, headers=headers)
 
-    async def chat(self, **ask: Any) -> Answer:
+    async def chat(self, key: str = "", /, **ask: Any) -> Answer:
         """From the public port."""
         document = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], **ask}
-        return await call(self.port, "POST", "/v1/chat/completions", document)
+        headers = {"authorization": f"Bearer {key}"} if key else None
+        return await call(self.port, "POST", "/v1/chat/completions", document, headers=headers)
 
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, by its name with its labels in order: `name{a="1",b="2"}`."""

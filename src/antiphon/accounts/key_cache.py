@@ -54,6 +54,9 @@ class KeyCache:
         if self.confirmed is None or not -limit <= now - self.confirmed <= max(limit, CURRENT):
             raise StoreDown(words)
 
+    def knows(self, key_id: str) -> bool:
+        return key_id in self._records
+
     def __len__(self) -> int:
         """Keys."""
         return len(self._records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -52,6 +53,16 @@ def data_folder(environ: Mapping[str, str]) -> str:
 def state_folder(environ: Mapping[str, str]) -> str:
     """$XDG_STATE_HOME/antiphon: where the journal lies."""
     return _xdg(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def state_name(url: str) -> str:
+    """Tells the files of different stores apart. Of a server its password does not count: it may change."""
+    if url.startswith(SQLITE) or url == MEMORY:
+        named = url
+    else:
+        parts = urlsplit(url)
+        named = f"{parts.hostname}:{parts.port or 5432}{parts.path}?{parts.query}"
+    return blake2b(named.encode(), digest_size=6).hexdigest()
 
 
 def _xdg(environ: Mapping[str, str], variable: str, default: str) -> str:

@@ -6,8 +6,11 @@ Workers write the journal (`journal/writer.py`) and read the copy (`key_copy.py`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from antiphon.accounts.journal.shipper import Shipper
 from antiphon.accounts.key_cache import KeyCache
@@ -16,6 +19,7 @@ from antiphon.accounts.key_feed import POLL, KeyFeed
 from antiphon.accounts.stores.contract import Retention, Store
 from antiphon.accounts.stores.urls import store_for
 from antiphon.accounts.upkeep import Upkeep
+from antiphon.heartbeat import beat
 
 Log = Callable[[str], None]
 
@@ -26,6 +30,30 @@ class AccountsOptions:
     journal: str  # the folder
     keys: str  # the file
     keep: Retention = field(default_factory=Retention)
+
+
+def serve(work: Coroutine[Any, Any, None], *, told: int, life: int) -> None:
+    """Runs `work` as a child of the supervisor. `told`: the pipe for signs of life; `life`: a pipe whose end means that
+    the supervisor is gone."""
+    asyncio.run(_serve(work, told, life))
+
+
+async def _serve(work: Coroutine[Any, Any, None], told: int, life: int) -> None:
+    """Ends by SIGTERM or as an orphan, and raises what `work` raises."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    ready.set()
+    beating, working = loop.create_task(beat(told, ready)), loop.create_task(work)
+    loop.add_signal_handler(signal.SIGTERM, working.cancel)
+
+    def end_as_orphan() -> None:
+        loop.remove_reader(life)
+        working.cancel()
+
+    loop.add_reader(life, end_as_orphan)
+    with suppress(asyncio.CancelledError):
+        await working
+    beating.cancel()
 
 
 async def run_accounts(options: AccountsOptions, log: Log) -> None:

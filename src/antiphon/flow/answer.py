@@ -74,14 +74,22 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
+            account=incoming.account,
         )
         if incoming.api_request is not None and request is not None:
             turn.speak_api(incoming.api_request)
         if is_large:
             self._start(turn, endpoint, unread=incoming)
-        elif error is not None:
-            self._end(turn, _fail(turn, error))
-        elif endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
+            return
+        try:
+            if error is not None:
+                raise error
+            if not isinstance(endpoint, LocalEndpoint):
+                turn.check_model()
+        except AntiphonError as refused:
+            self._end(turn, _fail(turn, refused))
+            return
+        if endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
 
     def relay(self, incoming: Incoming, asked: Relayed) -> None:
@@ -96,6 +104,7 @@ class Turns:
             incoming.key,
             incoming.headers,
             incoming.received,
+            account=incoming.account,
         )
         self._start(turn, RELAYED[asked.endpoint])
 
@@ -183,6 +192,8 @@ class Turns:
         try:
             if reading is not None:
                 await reading
+                if not isinstance(endpoint, LocalEndpoint):
+                    turn.check_model()
                 self._running.watch(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))

@@ -40,7 +40,7 @@ def find_policy(turn: AnyTurn, gateway: Gateway) -> Policy | None:
     """The policy of this turn. None: nobody judges it."""
     if gateway.judge is None or turn.route is None:
         return None
-    policy = gateway.policies.find(turn.route.model, turn.key, turn.dialect.name)
+    policy = gateway.policies.find(turn.route.model, turn.payer, turn.dialect.name)
     asked = turn.request.moderation
     return policy if policy is None or asked is None else _tightened(policy, asked)
 

@@ -358,6 +358,18 @@ class Counter(Protocol):
         """`outline`: where `prompt` is a light document."""
 
 
+class Account(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """Whose turns they are, as the ledger, the limits and the policies know it."""
+
+    id: str  # of an issued key; the name of a static one
+    team: str | None = None
+    allows: Callable[[str], bool] | None = None  # which models; None: every one
+    caller: Any = None  # who it is for the limits
+
+    def may_use(self, model: str) -> bool:
+        return self.allows is None or self.allows(model)
+
+
 class Incoming(msgspec.Struct):
     """One request of a client as the server hands it over: admitted, its body unread."""
 
@@ -374,6 +386,7 @@ class Incoming(msgspec.Struct):
     stream_asked: bool = False  # outside the body, which wins if it says so itself
     outline: Outline | None = None  # of a large body
     document: Document | None = None  # … that was decoded already
+    account: Account | None = None  # None: no key was needed, and none was known
     api: ApiCall | None = None  # where the client speaks another API
     api_request: ApiRequest | None = None  # … as it was read
 

@@ -92,6 +92,7 @@ async def _read(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint) -> B
 def _targets(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint) -> tuple[Target, ...]:
     """Those of the model's route. Without a model: the upstream that the client names, or the only one there is."""
     if turn.request.model:
+        turn.check_model()
         turn.route = gateway.routes.find(turn.request.model)
         return plan(turn.route, gateway.draw)
     able = [name for name, upstream in gateway.upstreams.items() if upstream.offers(endpoint.name)]
@@ -117,7 +118,7 @@ async def _judge(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint, bod
     if gateway.judge is None or not endpoint.judged:
         return
     route = turn.route.model if turn.route is not None else ""
-    policy = turn.policy = gateway.policies.find(route, turn.key, turn.dialect.name)
+    policy = turn.policy = gateway.policies.find(route, turn.payer, turn.dialect.name)
     if policy is None or not policy.prompt.blocks:
         return
     found = (await body.find(endpoint.judged)).values()

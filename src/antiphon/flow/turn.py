@@ -14,8 +14,8 @@ from antiphon.apis.api import ApiRequest, ApiStream, own_name
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
-from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Change, ChunkLag, Client, Document, Entry, Remote, Scope
+from antiphon.errors import AntiphonError, RequestError
+from antiphon.flow.ports import Account, Change, ChunkLag, Client, Document, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -118,8 +118,20 @@ class Turn(msgspec.Struct, Generic[R]):
     prompt_results: Results | None = None  # what was found in the prompt
     answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
     blocked: str | None = None  # the stage at which something was
+    account: Account | None = None  # whose turn it is; None: nobody's that we know
     api_request: ApiRequest | None = None  # where the client speaks another API
     api_stream: ApiStream | None = None  # … and asked for a stream
+
+    @property
+    def payer(self) -> str | None:
+        """Whose turn it is: the id of an issued key, the name of a static one."""
+        return self.key if self.account is None else self.account.id
+
+    def check_model(self) -> None:
+        """Raises RequestError: its key may not use this model, whether it exists or not [own-models]."""
+        if self.account is not None and not self.account.may_use(self.request.model):
+            text = f"This API key does not have access to the model `{self.request.model[:MODEL_SHOWN]}`."
+            raise RequestError(text, status=403, type="permission_error", code="model_not_allowed", param="model")
 
     @property
     def scope(self) -> Scope:

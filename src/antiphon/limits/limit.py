@@ -48,6 +48,7 @@ class Caller:
     team: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()  # the key's own
+    name: str = NOBODY  # by which limits may select it besides
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Limit:
     per: tuple[str, ...] = ()  # of "key", "team", "model": each has the limit for itself; none: all share it
 
     def applies(self, caller: Caller, model: str) -> bool:
-        if self.keys and caller.key not in self.keys:
+        if self.keys and caller.key not in self.keys and caller.name not in self.keys:
             return False
         if caller.team is None and (self.teams or "team" in self.per):
             return False

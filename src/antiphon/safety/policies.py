@@ -29,6 +29,13 @@ class Policies:
         self._routes = {name: self._resolved.number(words) for name, words in routes.items()}
         self._keys: dict[str | None, int] = {name: self._resolved.number(words) for name, words in keys.items()}
 
+    def set_key(self, key: str, words: Hashable | None) -> None:
+        """What a key says of safety that is not of the settings. None: nothing."""
+        if words is None:
+            self._keys.pop(key, None)
+        else:
+            self._keys[key] = self._resolved.number(words)
+
     def find(self, route: str, key: str | None, dialect: str = "openai") -> Policy | None:
         """None: nothing is judged there."""
         return self._resolved[self._routes.get(route, 0), self._keys.get(key, 0), dialect in FILTERING]

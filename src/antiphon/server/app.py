@@ -6,6 +6,7 @@ A request is admitted by its head: where the body is still to come, nothing of i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import parse_qs
@@ -16,14 +17,14 @@ from msgspec.json import Decoder
 from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
 from antiphon.dialects import Dialect
-from antiphon.errors import AntiphonError, RequestError
+from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
 from antiphon.flow.turn import empty_receipt, other_entry
 from antiphon.http.remote import Remote
-from antiphon.http.server import Exchange, Request
+from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
@@ -31,6 +32,7 @@ from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
 from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
 FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
@@ -88,6 +90,7 @@ class App:
         self._options = options
         self._ready = ready  # what /readyz says besides its status; with a reason, requests would not be answered
         self._callers = Callers(options.max_client_requests, keys_are_limited=keys.are_limited)
+        self._wrong_keys = WrongKeys(gateway.clock)
         self._models = models
         self._turns = Turns(gateway, options.silence)
 
@@ -97,14 +100,33 @@ class App:
         request_id = "req_" + self._gateway.entropy(16).hex()
         try:
             admission = request.admission or self._admit(request)
+            if not self._wrong_keys.is_calm:
+                self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
             if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
+        except AuthError as error:
+            self._refuse_key(exchange, request_id, error)
         except AntiphonError as error:
             self._refuse(exchange, request_id, self._dialect_of(request), error)
+
+    def _check_address(self, exchange: Exchange, admission: Admission | AntiphonError) -> None:
+        if isinstance(admission, AntiphonError) or admission.place.endpoint not in HEALTH:
+            self._wrong_keys.check(client_address(exchange))
+
+    def _refuse_key(self, exchange: Exchange, request_id: str, error: AuthError) -> None:
+        """Wrong keys wait for their answer; a missing one does not."""
+        dialect, address = self._dialect_of(exchange.request), client_address(exchange)
+        wait = self._wrong_keys.note(address) if error.code == "invalid_api_key" else 0.0
+        if not wait:
+            self._refuse(exchange, request_id, dialect, error)
+            return
+        self._wrong_keys.begin_wait(address)
+        exchange.on_end = lambda: self._wrong_keys.end_wait(address)
+        asyncio.get_running_loop().call_later(wait, self._refuse, exchange, request_id, dialect, error)
 
     def wants_body(self, request: Request) -> bool:
         """Is the body of this request to be read? What was found is kept: `handle` goes on from there."""
@@ -192,6 +214,7 @@ class App:
             headers,
             request.body,
             exchange.received,
+            account=None if key is None else key.account,
         )
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
@@ -249,22 +272,27 @@ class App:
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
         else:
-            self._list(exchange, request_id, self._gateway.dialects[admission.dialect], admission.place)
+            self._list(exchange, request_id, admission)
 
-    def _list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
+    def _list(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         """Upstreams may have to be asked first."""
+        place, dialect = admission.place, self._gateway.dialects[admission.dialect]
         name = place.model if place.endpoint is Endpoint.MODEL else None
         asked = self._models.refresh(name, sized=dialect.tells_sizes)
         if asked is None:
-            self._answer_list(exchange, request_id, dialect, place)
+            self._answer_list(exchange, request_id, dialect, admission)
         else:
-            asked.add_done_callback(lambda _: self._answer_list(exchange, request_id, dialect, place))
+            asked.add_done_callback(lambda _: self._answer_list(exchange, request_id, dialect, admission))
 
-    def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, place: Place) -> None:
+    def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, admission: Admission) -> None:
+        """A key sees the models that it may use [own-models]."""
+        place, account = admission.place, None if admission.key is None else admission.key.account
         if place.endpoint is Endpoint.MODELS:
-            self._json(exchange, request_id, 200, dialect.write_models(self._models.list_all()))
+            shown = [model for model in self._models.list_all() if account is None or account.may_use(model["id"])]
+            self._json(exchange, request_id, 200, dialect.write_models(shown))
             return
-        model = self._models.find(place.model, sized=dialect.tells_sizes)
+        is_allowed = account is None or account.may_use(place.model)
+        model = self._models.find(place.model, sized=dialect.tells_sizes) if is_allowed else None
         if model is None:
             self._refuse(exchange, request_id, dialect, unknown_model(place.model))
         else:

@@ -1,4 +1,4 @@
-"""Who may ask: static keys, found by digest. The digest is what is kept; the secret itself is not.
+"""Who may ask: static keys and issued ones, found by digest. The digest is what is kept; the secret itself is not.
 
 Looking a SHA-256 digest up in a table tells an attacker nothing about the secrets in it; the final comparison is
 constant-time all the same.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from antiphon.errors import AuthError
+from antiphon.errors import AuthError, OverloadError
+from antiphon.flow.ports import Account
 
 SHOWN = 4  # characters of a wrong key that are shown back at its end
 
@@ -24,6 +25,11 @@ class Key:
     strict: bool | None
     receipts: bool | None = None
     max_requests: int = 0  # that are being answered at a time; 0: no limit
+    account: Account | None = None
+
+
+Issued = Callable[[bytes], Key | None]
+"""The issued key with this digest. Raises OverloadError where nobody can say whether there is one."""
 
 
 def digest(secret: bytes) -> bytes:
@@ -31,32 +37,46 @@ def digest(secret: bytes) -> bytes:
 
 
 class KeyRing:
-    def __init__(self, keys: Iterable[Key], *, required: bool) -> None:
+    def __init__(self, keys: Iterable[Key], *, required: bool, issued: Issued | None = None) -> None:
+        """`issued`: None where no keys are issued."""
         self._keys = {key.digest: key for key in keys}
         self._required = required
+        self._issued = issued
         self.are_limited = any(key.max_requests for key in self._keys.values())
-        self.is_empty = not self._keys and not required  # then nobody is asked for a key
+        self.is_empty = not self._keys and not required and issued is None  # then nobody is asked for a key
 
     def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
         """The key of this request. None: no key is needed (an unknown one is then ignored [unknown-key-ignored])."""
         if self.is_empty:
             return None
         secret = presented(headers, dialect)
+        if not self._required:
+            return self._find_calmly(secret)
         key = self._find(secret)
-        if key is None and self._required:
+        if key is None:
             raise _refusal(secret)
         return key
 
     def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
         """The key of this request, if it is one of ours."""
-        return self._find(presented(headers, dialect)) if self._keys else None
+        return None if self.is_empty else self._find_calmly(presented(headers, dialect))
 
     def _find(self, secret: bytes | None) -> Key | None:
+        """Raises OverloadError where nobody can say whose it is [store-outage]."""
         if not secret:
             return None
         wanted = hashlib.sha256(secret).digest()
         key = self._keys.get(wanted)
-        return key if key is not None and hmac.compare_digest(key.digest, wanted) else None
+        if key is not None and hmac.compare_digest(key.digest, wanted):
+            return key
+        return None if self._issued is None else self._issued(wanted)
+
+    def _find_calmly(self, secret: bytes | None) -> Key | None:
+        """None as well where nobody can say."""
+        try:
+            return self._find(secret)
+        except OverloadError:
+            return None
 
 
 def presented(headers: Mapping[bytes, bytes], dialect: str) -> bytes | None:

@@ -144,6 +144,17 @@ def _read_model_file(value: object, site: Site) -> str:
     return path
 
 
+def _read_folder(value: object, site: Site) -> str:
+    """One that is there, or can be made when it is needed."""
+    name = need_text(value)
+    if not name or "\0" in name:
+        raise Wrong("must be the path of a folder")
+    path = os.path.abspath(resolve(name, site.environ, site.folder))
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise Wrong(f"refers to {quoted(name)}, which is not a folder")
+    return path
+
+
 def _read_authorities(value: object, site: Site) -> str:
     path = _read_file(value, site)
     try:
@@ -177,5 +188,6 @@ ORIGIN = Kind(_read_origin)
 HEADER = Kind(_read_header)
 FILE = Kind(_read_file)
 MODEL_FILE = Kind(_read_model_file)
+FOLDER = Kind(_read_folder)
 AUTHORITIES = Kind(_read_authorities)
 LOG = Kind(_read_log)

@@ -106,8 +106,8 @@ def _targets(document: Document, faults: Faults) -> None:
 def _locks(document: Document, faults: Faults) -> None:
     server = document.get("server")
     accounts = document.get("accounts")
-    if isinstance(accounts, dict) and "store" in accounts:
-        return  # it may hold issued keys
+    if not isinstance(accounts, dict) or accounts.get("enabled") is not False:
+        return  # the store may hold issued keys
     if isinstance(server, dict) and server.get("auth") is True and not document.get("key"):
         faults.add(("server", "auth"), "'auth' is true but there is no [[key]], so every request would be refused")
 
@@ -139,8 +139,6 @@ def _warnings(settings: Settings) -> Iterator[str]:
         )
     if server.control is not None and not server.control.loopback:
         yield f"the control plane on {server.control} can be reached from other machines, without encryption."
-    if server.auth and not settings.keys:
-        yield "auth is true and there is no [[key]]: issued keys are not taken yet, so every request is refused."
     yield from _listener_warnings(server)
     used = {target.upstream for route in settings.routes for target in route.targets}
     for upstream in settings.upstreams:

@@ -158,6 +158,7 @@ class KeySettings:
     safety: PolicySettings | None = None
     team: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    models: tuple[str, ...] | None = None  # names and patterns that it may use; None: every model
     limits: MeasureSettings | None = None
 
 
@@ -325,10 +326,27 @@ class EngineSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepSettings:
+    """How long and how much the store keeps: days and bytes. 0: without limit. (Defaults: accounts.stores.contract.)"""
+
+    entry_days: int | None = None
+    entry_bytes: int | None = None
+    hour_days: int | None = None
+    day_days: int | None = None
+    audit_days: int | None = None
+    completion_days: int | None = None
+    completion_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AccountsSettings:
     """The URLs may hold passwords, so they are never shown."""
 
+    enabled: bool | None = None  # None: on, where there is a folder for it
     store: Secret | None = None
+    state: str | None = None  # the folder of journal, copy of the keys and limits; None: this user's
+    keys_max_age: float = 86_400.0  # seconds that known keys go on without the store
+    keep: KeepSettings = KeepSettings()
     counters: Secret | None = None  # of Redis or Valkey; None: the limits are this machine's
     on_counters_failure: str = "closed"
     reserve_output: int = 4096  # tokens that are held for an answer at a time

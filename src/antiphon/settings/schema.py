@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings import model
-from antiphon.settings.address_types import ADDRESS, AUTHORITIES, CONTROL, FILE, HEADER, LOG, MODEL_FILE, ORIGIN, URL
+from antiphon.settings.address_types import (
+    ADDRESS,
+    AUTHORITIES,
+    CONTROL,
+    FILE,
+    FOLDER,
+    HEADER,
+    LOG,
+    MODEL_FILE,
+    ORIGIN,
+    URL,
+)
 from antiphon.settings.limits import COUNTERS, LABELS, MONEY, TIME_ZONE, check_limit
 from antiphon.settings.listeners import FILE_MODE, GROUP, NETWORK, check_tls
 from antiphon.settings.model import LimitSettings, ModelSettings, ServerSettings, Settings
@@ -308,6 +319,7 @@ KEY = Table(
         "safety": Table(model.PolicySettings, POLICY),
         "team": NAME,
         "labels": LABELS,
+        "models": Many(NAME),
         "limits": Table(model.MeasureSettings, MEASURES, check=check_limit),
     },
     required=("name", "secret"),
@@ -370,10 +382,29 @@ MODEL = Table(
     required=("name",),
 )
 
+DAYS, BYTES = whole(0, 36_600), whole(0, 1 << 60)
+
+KEEP = Table(
+    model.KeepSettings,
+    {
+        "entry_days": DAYS,
+        "entry_bytes": BYTES,
+        "hour_days": DAYS,
+        "day_days": DAYS,
+        "audit_days": DAYS,
+        "completion_days": DAYS,
+        "completion_bytes": BYTES,
+    },
+)
+
 ACCOUNTS = Table(
     model.AccountsSettings,
     {
+        "enabled": SWITCH,
         "store": STORE,
+        "state": FOLDER,
+        "keys_max_age": seconds(least=5.0),
+        "keep": KEEP,
         "counters": COUNTERS,
         "on_counters_failure": one_of("closed", "open"),
         "reserve_output": whole(1, 1_000_000),
@@ -430,6 +461,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 
 # What is checked and kept for later versions: keys of tables, whole rows, and keys of rows. Who writes one is told
 # that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = (*(("accounts", key) for key in ACCOUNTS.keys if key != "store"),)
+IDLE: tuple[tuple[str, str], ...] = tuple(
+    ("accounts", key) for key in ("counters", "on_counters_failure", "reserve_output", "on_limit", "time_zone")
+)
 IDLE_ROWS: tuple[str, ...] = ("limit",)
 IDLE_IN_ROWS: tuple[tuple[str, str], ...] = (("key", "limits"),)

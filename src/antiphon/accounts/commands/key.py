@@ -194,7 +194,6 @@ async def _find(store: Store, options: argparse.Namespace, name: str | None = No
 
 def _secret_line(words: str, key: Key, issued: Issued, options: argparse.Namespace) -> str:
     print(f"antiphon: {words}; it is shown this once", file=sys.stderr)
-    print("antiphon: this version of the gateway does not take issued keys yet (docs/accounts.md)", file=sys.stderr)
     return _json({"id": key.id, "name": key.name, "key": issued.text}) if options.json else issued.text
 
 

@@ -208,11 +208,16 @@ def spelled(statement: str) -> str:
 
 
 def _connect(path: str, busy: float) -> sqlite3.Connection:
+    """A file that is there is not opened by us: to close it again would drop the locks that this process has on it
+    (fcntl(2)), and whoever closes the database elsewhere would take himself for the last one and delete its WAL."""
     folder = os.path.dirname(path)
     try:
         if folder:
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if not os.path.lexists(path):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        pass
     except OSError as error:
         raise StoreDown(f"{path}: {(error.strerror or 'cannot be opened').lower()}") from None
     connection = sqlite3.connect(path, timeout=busy, isolation_level=None, check_same_thread=False)

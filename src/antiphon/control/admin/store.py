@@ -12,7 +12,7 @@ from antiphon.control.admin.endpoint import AdminError
 
 class OpenStore:
     def __init__(self, url: str | None) -> None:
-        """None: there is no place for one."""
+        """None: accounts are off."""
         self._url = url
         self._store: Store | None = None
         self._opening = asyncio.Lock()
@@ -20,7 +20,9 @@ class OpenStore:
     async def open(self) -> Store:
         """Raises StoreDown; AdminError where there is no store that processes share."""
         if self._url is None or self._url == MEMORY:
-            raise AdminError(409, "no_store", "There is no store of accounts that this process can read.")
+            raise AdminError(
+                409, "no_store", "Accounts are off, or kept in the memory of another process ([accounts] store)."
+            )
         async with self._opening:
             if self._store is None:
                 store = store_for(self._url)

@@ -32,7 +32,7 @@ class ModerationsEndpoint(LocalEndpoint[PromptRequest]):
     async def answer(self, turn: Turn[PromptRequest], gateway: Gateway) -> Document:
         if gateway.judge is None:
             raise RequestError(OFF, status=404, code="evaluators_off")
-        policy = gateway.policies.find("", turn.key, turn.dialect.name)
+        policy = gateway.policies.find("", turn.payer, turn.dialect.name)
         side = policy.prompt if policy is not None else Side(Stage.PROMPT)
         scope = Scope(None, turn.key)
         texts, outline = input_texts(turn.request.light), turn.request.outline
