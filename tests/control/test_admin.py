@@ -42,12 +42,13 @@ name = "app"
 secret = "env:APP"
 """
 SECRETS = {"UP": "sk-upstream-secret", "APP": "sk-client-secret"}
+ENVIRON = {**SECRETS, "ANTIPHON_ACCOUNTS__ENABLED": "true"}
 
 
 async def test_the_admin_api(tmp_path: Path) -> None:
     """One gateway for all of it."""
     log = tmp_path / "error.log"
-    async with controlled(tmp_path, SETTINGS.format(log=log), SECRETS) as gateway:
+    async with controlled(tmp_path, SETTINGS.format(log=log), ENVIRON) as gateway:
         await refuse_strangers(gateway)
         await manage_keys(gateway)
         await keys_are_in_the_store(tmp_path)
@@ -61,7 +62,7 @@ async def test_the_admin_api(tmp_path: Path) -> None:
         digest = (tmp_path / "state" / "antiphon" / "admin-credential").read_text()
         assert gateway.credential not in digest + log.read_text()
         assert "admin: POST /admin/v1/keys from 127.0.0.1" in log.read_text()
-    async with controlled(tmp_path, SETTINGS.format(log=log), SECRETS) as again:
+    async with controlled(tmp_path, SETTINGS.format(log=log), ENVIRON) as again:
         assert again.credential == ""  # shown once
         assert (await again.admin("GET", "/keys", credential=gateway.credential)).status == 200
 
