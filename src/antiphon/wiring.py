@@ -309,4 +309,5 @@ def _app_options(server: ServerSettings) -> AppOptions:
         server.max_client_requests,
         max_upload=server.max_upload,
         max_form=server.max_body,
+        drops_tools=server.built_in_tools == "drop",
     )

@@ -82,6 +82,7 @@ class ServerSettings:
     access_log: str = "-"
     error_log: str = "-"
     maritaca_object: str = "chat_completion"
+    built_in_tools: str = "refuse"
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ SERVER = Table(
         "access_log": LOG,
         "error_log": LOG,
         "maritaca_object": one_of("chat_completion", "chat.completion"),
+        "built_in_tools": one_of("refuse", "drop"),
     },
 )
 
