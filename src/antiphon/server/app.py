@@ -31,11 +31,12 @@ from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_
 from antiphon.server.cors import Cors
 from antiphon.server.keys import ClientKey, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import EXACT, HEALTH, EndpointName, PathMatch, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, EndpointName, PathMatch, dialect_of, find
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
-FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
+# The end of the line of x-request-id, and the lines behind it.
+FIXED = b"\r\nopenai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
 FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
@@ -54,6 +55,7 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
@@ -151,9 +153,7 @@ class App:
         if place is None:
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
-        if (place.endpoint is not EndpointName.CHAT or request.method != b"POST") and self._needs_no_key(
-            request, place
-        ):
+        if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
         key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
@@ -182,8 +182,8 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
@@ -209,7 +209,7 @@ class App:
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
-            place.endpoint.value,
+            place.word,
             dialect,
             client,
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
@@ -242,6 +242,7 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
@@ -333,7 +334,7 @@ class App:
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
-        lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        lines = b"x-request-id: " + request_id.encode() + FIXED
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
