@@ -31,6 +31,7 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.keep import keep_answer
 from antiphon.flow.large import read_large
 from antiphon.flow.ports import Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
@@ -223,6 +224,8 @@ class Turns:
         """Every turn ends here, once."""
         gateway = self._gateway
         self._running.turns.pop(turn.client, None)
+        if turn.client.record is not None and status == 200:
+            keep_answer(turn, gateway)
         now = gateway.clock()
         if gateway.meter is not None:
             gateway.meter.count_turn(turn, status, now)

@@ -12,7 +12,7 @@ import msgspec
 from antiphon.apis.api import ApiStream
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Document, Flow
+from antiphon.flow.ports import AnswerRecord, Document, Flow
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, KEEPALIVE, frame
 
@@ -22,10 +22,13 @@ encode = msgspec.json.Encoder().encode
 JSON = b"content-type: application/json\r\n"
 UNBUFFERED = b"cache-control: no-cache\r\nx-accel-buffering: no\r\n"
 EVENTS = b"content-type: text/event-stream; charset=utf-8\r\n" + UNBUFFERED
+MOST_RECORDED = 16 * 1024 * 1024  # bytes of an answer that are kept until its end
 RELAYED_HEADERS = (b"content-type", b"content-disposition")
 
 
 class ChatClient:
+    record: AnswerRecord | None = None
+
     __slots__ = (
         "_clock",
         "_committed",
@@ -113,6 +116,52 @@ class ChatClient:
     def _head(self, lines: bytes) -> bytes:
         spent = int((self._clock() - self.exchange.received) * 1000)
         return b"%b%bopenai-processing-ms: %d\r\n" % (lines, self._headers, spent)
+
+
+class Recording:
+    """Frames, or the body, as they left."""
+
+    __slots__ = ("_parts", "_size", "is_stream", "request")
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.is_stream = False
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size <= MOST_RECORDED:
+            self._parts.append(data)
+        else:
+            self._parts.clear()
+
+    def whole(self) -> bytes | None:
+        return b"".join(self._parts) if self._size <= MOST_RECORDED else None
+
+
+class RecordingClient(ChatClient):
+    """The client of a turn whose answer may have to be kept."""
+
+    __slots__ = ("record",)
+    record: Recording
+
+    def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
+        super().__init__(exchange, dialect, request_id, headers, clock)
+        self.record = Recording(exchange.request.body)
+
+    def answer(self, body: bytes) -> None:
+        self.record.add(body)
+        super().answer(body)
+
+    def write(self, frames: bytes) -> None:
+        self.record.is_stream = True
+        self.record.add(frames)
+        super().write(frames)
+
+    @property
+    def direct(self) -> Callable[[bytes], None]:
+        return self.write
 
 
 class RelayClient(ChatClient):
