@@ -1,18 +1,25 @@
-"""An answer that its client asked to keep, at the end of its turn. It is handed over as bytes: nobody reads it here."""
+"""Answers that clients asked to keep: recorded while they leave, and handed over as bytes. Nobody reads them here."""
 
 from __future__ import annotations
 
 import msgspec
 
 from antiphon.flow.gateway import Gateway
+from antiphon.flow.ports import Incoming
 from antiphon.flow.stored import AnsweredTurn, asks_to_store
 from antiphon.flow.turn import AnyTurn
 
 
+def record_answer(turn: AnyTurn, incoming: Incoming) -> None:
+    """At the beginning of a turn of Chat Completions."""
+    if asks_to_store(turn.request):
+        turn.client.start_record(incoming.body)
+
+
 def keep_answer(turn: AnyTurn, gateway: Gateway) -> None:
-    """`turn` was answered well, and its client has recorded the answer."""
+    """`turn` was answered well."""
     record, store = turn.client.record, gateway.completions
-    if record is None or store is None or not asks_to_store(turn.request):
+    if record is None or store is None:
         return
     answer = record.whole()
     if answer is None:

@@ -338,9 +338,12 @@ class Client(Protocol):
     def fail(self, error: AntiphonError, receipt: Document | None) -> None:
         """An error: a real status while nothing has left, in-band afterwards."""
 
+    def start_record(self, request: bytes) -> None:
+        """What leaves has to be kept: it is recorded from now on. `request`: the body of the request."""
+
     @property
     def record(self) -> AnswerRecord | None:
-        """What left, where it may have to be kept."""
+        """What left; None: it is not recorded."""
 
 
 class AnswerRecord(Protocol):

@@ -12,8 +12,6 @@ from typing import Any, Final, Protocol
 import msgspec
 
 CHAT: Final = "chat.completion"  # the kind of Chat Completions
-SAID: Final = b'"store"'
-ESCAPED: Final = b"\\u"  # a name may be spelled with escapes
 
 
 class StoredCompletion(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,11 +81,6 @@ class CompletionStore(Protocol):
         """Replaces its metadata. None: this key has no such one."""
 
     async def delete(self, kind: str, key: str, id: str) -> bool: ...
-
-
-def may_ask_to_store(body: bytes) -> bool:
-    """A first look at a body that nobody has read: False is sure."""
-    return SAID in body or ESCAPED in body
 
 
 def asks_to_store(request: Any) -> bool:

@@ -22,13 +22,12 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
-from antiphon.flow.stored import may_ask_to_store
 from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
-from antiphon.server.client import JSON, ChatClient, RecordingClient, RelayClient, encode, error_headers
+from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
@@ -212,8 +211,6 @@ class App:
         strict = self._options.strict if key is None or key.strict is None else key.strict
         is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
         kind = RelayClient if is_relayed else ChatClient
-        if self._stored is not None and place.endpoint is Endpoint.CHAT and may_ask_to_store(request.body):
-            kind = RecordingClient if not place.api else ChatClient
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,

@@ -12,7 +12,7 @@ import msgspec
 from antiphon.apis.api import ApiStream
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import AnswerRecord, Document, Flow
+from antiphon.flow.ports import Document, Flow
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, KEEPALIVE, frame
 
@@ -27,8 +27,6 @@ RELAYED_HEADERS = (b"content-type", b"content-disposition")
 
 
 class ChatClient:
-    record: AnswerRecord | None = None
-
     __slots__ = (
         "_clock",
         "_committed",
@@ -41,6 +39,7 @@ class ChatClient:
         "exchange",
         "method",
         "path",
+        "record",
         "remote",
     )
 
@@ -57,6 +56,10 @@ class ChatClient:
         self._sent = 0  # bytes by the last look at the clock
         self._since = exchange.received  # when that changed
         self._stream: ApiStream | None = None
+        self.record: Recording | None = None
+
+    def start_record(self, request: bytes) -> None:
+        self.record = Recording(request)
 
     def write_with(self, stream: ApiStream) -> None:
         self._stream = stream
@@ -77,9 +80,14 @@ class ChatClient:
         return self.exchange.sent
 
     def answer(self, body: bytes) -> None:
+        if self.record is not None:
+            self.record.add(body)
         self.exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
+        if self.record is not None:
+            self.record.is_stream = True
+            self.record.add(frames)
         if not self._committed:
             self._committed = True
             kind = EVENTS
@@ -90,7 +98,7 @@ class ChatClient:
 
     @property
     def direct(self) -> Callable[[bytes], None]:
-        return self.exchange.write
+        return self.exchange.write if self.record is None else self.write
 
     def break_silence(self, limit: float, now: float) -> None:
         """Called every now and then: silence becomes a comment."""
@@ -138,30 +146,6 @@ class Recording:
 
     def whole(self) -> bytes | None:
         return b"".join(self._parts) if self._size <= MOST_RECORDED else None
-
-
-class RecordingClient(ChatClient):
-    """The client of a turn whose answer may have to be kept."""
-
-    __slots__ = ("record",)
-    record: Recording
-
-    def __init__(self, exchange: Exchange, dialect: Dialect, request_id: str, headers: bytes, clock: Clock) -> None:
-        super().__init__(exchange, dialect, request_id, headers, clock)
-        self.record = Recording(exchange.request.body)
-
-    def answer(self, body: bytes) -> None:
-        self.record.add(body)
-        super().answer(body)
-
-    def write(self, frames: bytes) -> None:
-        self.record.is_stream = True
-        self.record.add(frames)
-        super().write(frames)
-
-    @property
-    def direct(self) -> Callable[[bytes], None]:
-        return self.write
 
 
 class RelayClient(ChatClient):
