@@ -69,6 +69,10 @@ class Worker:
     completions: CompletionClient | None = None
     beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
 
+    async def list_turns(self, data: bytes) -> list[Document]:
+        """For the control process."""
+        return self.app.turns.describe()
+
     async def close(self) -> None:
         await self.app.close()
         if self.completions is not None:
@@ -315,4 +319,5 @@ def _app_options(server: ServerSettings) -> AppOptions:
         server.max_client_requests,
         max_upload=server.max_upload,
         max_form=server.max_body,
+        drops_tools=server.built_in_tools == "drop",
     )

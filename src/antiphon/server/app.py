@@ -56,6 +56,7 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
@@ -189,8 +190,8 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
@@ -248,6 +249,7 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:

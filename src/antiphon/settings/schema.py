@@ -93,6 +93,7 @@ SERVER = Table(
     {
         "listen": ADDRESS,
         "control": CONTROL,
+        "admin_secret": SECRET,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,
@@ -126,6 +127,7 @@ SERVER = Table(
         "access_log": LOG,
         "error_log": LOG,
         "maritaca_object": one_of("chat_completion", "chat.completion"),
+        "built_in_tools": one_of("refuse", "drop"),
     },
 )
 
