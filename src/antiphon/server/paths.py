@@ -21,6 +21,7 @@ class EndpointName(Enum):
     MODELS = "models"
     MODEL = "model"
     RELAY = "relay"
+    STORED = "stored"
     HEALTH = "health"
     READY = "ready"
 
@@ -103,6 +104,9 @@ def _exact() -> Mapping[bytes, PathMatch]:
 
 
 EXACT = _exact()
+STORED_LISTS: Mapping[bytes, PathMatch] = MappingProxyType(
+    {prefix + b"/chat/completions": PathMatch(EndpointName.STORED, dialect) for prefix, dialect in PREFIXES.items()}
+)
 VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEALTH)
 
 
@@ -115,11 +119,23 @@ def find(path: bytes) -> PathMatch | None:
         if path.startswith(start) and len(path) > len(start):
             model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
             return PathMatch(EndpointName.MODEL, PREFIXES[prefix], model)
+        start = prefix + b"/chat/completions/"
+        if path.startswith(start):
+            return _find_stored(path[len(start) :], PREFIXES[prefix])
         if path.startswith(prefix + b"/"):
             held = _find_held(path[len(prefix) :], PREFIXES[prefix])
             if held is not None:
                 return held
     return None
+
+
+def _find_stored(rest: bytes, dialect: str | None) -> PathMatch | None:
+    """A stored completion, or its messages."""
+    id, slash, what = rest.partition(b"/")
+    if ID.fullmatch(id) is None or (slash and what != b"messages"):
+        return None
+    methods = GET if slash else (b"GET", b"POST", b"DELETE")
+    return PathMatch(EndpointName.STORED, dialect, id.decode(), methods, action="messages" if slash else "one")
 
 
 def _find_held(path: bytes, dialect: str | None) -> PathMatch | None:
