@@ -6,6 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from antiphon.errors import RequestError
+from antiphon.http.server import Request
+from antiphon.server.paths import find
+
 MOST: Final = 200  # characters of a path that are looked at
 _TWICE: Final = re.compile(r"/(v1|v1beta|api)(/\1)+(?=/|$)")
 _SLASHES: Final = re.compile(r"/{2,}")
@@ -32,3 +36,19 @@ def find_meant(asked: bytes, knows: Knows) -> bytes | None:
     candidates.append(tidy.replace("/chat/completion", "/chat/completions") if tidy.endswith("/completion") else tidy)
     meant = [found.encode("latin-1") for found in candidates]
     return next((found for found in meant if found != asked and knows(found)), None)
+
+
+def unknown_path(request: Request) -> RequestError:
+    text = f"Invalid URL ({request.method.decode('latin-1')} {request.path[:200].decode('latin-1')})"
+    meant = find_meant(request.path, lambda path: find(path) is not None)
+    if meant is not None:
+        text += f". Did you mean {meant.decode('latin-1')}?"
+    return RequestError(text, status=404, code="unknown_url")
+
+
+def wrong_method(request: Request) -> RequestError:
+    text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
+    place = find(request.path)
+    if place is not None:
+        text += f" It takes {b' or '.join(place.methods).decode()}."
+    return RequestError(text, status=405, code="method_not_supported")
