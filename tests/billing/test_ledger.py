@@ -106,7 +106,9 @@ async def leave(gateway: Accounted, word: str, *, stream: bool) -> None:
     body = json.dumps({"model": "m", "messages": ask(word), "stream": stream}).encode()
     await wire.send(request("POST", "/v1/chat/completions", body, {"authorization": "Bearer sk-app"}))
     async with asyncio.timeout(10):
-        while len(gateway.upstream.requests) == seen:
+        while True:
+            if len(gateway.upstream.requests) > seen:
+                break
             await asyncio.sleep(0.01)
     if stream:
         await wire.head()

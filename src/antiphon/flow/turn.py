@@ -224,7 +224,8 @@ class Billing(Protocol):
     """Admits turns, and charges them when they end."""
 
     def admit(self, turn: AnyTurn) -> bool:
-        """Holds what the turn may take. False: that has to be waited for. Raises AntiphonError: a limit is reached."""
+        """Holds what the turn may take [reserved-first]. False: that has to be waited for. Raises AntiphonError: a limit
+        is reached."""
 
     async def admit_later(self, turn: AnyTurn) -> None:
         """As `admit`, and waits."""
@@ -236,7 +237,7 @@ class Billing(Protocol):
         """What it costs so far, for the receipt. None: nobody knows."""
 
     def end(self, turn: AnyTurn, status: int, now: float, wall: float) -> None:
-        """The turn has ended; called once. Its entry, then settlement."""
+        """The turn has ended; called once. Its entry, then settlement [one-entry]."""
 
 
 class Meter(Protocol):
