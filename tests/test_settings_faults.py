@@ -88,6 +88,7 @@ SERVER_FAULTS = [
     ),
     ('tls = "cert.pem"', "'tls' must be a table with cert, key, client_ca, client_auth, not a string"),
     ("access_log = false", "'access_log' must be '-', 'off' or the path of a file, not a boolean"),
+    ('built_in_tools = "x"', "'built_in_tools' must be one of refuse, drop, not 'x'"),
     ('maritaca_object = "x"', "'maritaca_object' must be one of chat_completion, chat.completion, not 'x'"),
 ]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import resource
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from antiphon.accounts.completions.client import CompletionClient
 from antiphon.apis import API_DIALECTS
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
@@ -44,7 +46,14 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan, WorkerAccounts, key_ring, open_accounts, static_keys
+from antiphon.wiring_accounts import (
+    AccountsPlan,
+    WorkerAccounts,
+    completion_client,
+    key_ring,
+    open_accounts,
+    static_keys,
+)
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -64,9 +73,20 @@ class Worker:
     log: Log
     judge: Composite | None = None
     accounts: WorkerAccounts | None = None
+    completions: CompletionClient | None = None
+    beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
+
+    async def list_turns(self, data: bytes) -> list[Document]:
+        """For the control process."""
+        return self.app.turns.describe()
 
     async def close(self) -> None:
         await self.app.close()
+        if self.completions is not None:
+            await self.completions.close()
+        for task in self.beside:
+            task.cancel()
+        await asyncio.gather(*self.beside, return_exceptions=True)
         if self.accounts is not None:
             await self.accounts.close()
         if self.judge is not None:
@@ -117,6 +137,7 @@ async def build(
     composite = _judge(settings, evaluators, ports, log, make)
     rules, keys = policies(settings), static_keys(settings)
     own_accounts = open_accounts(settings, accounts, number, rules, keys, log)
+    completions = completion_client(accounts, log)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -133,6 +154,7 @@ async def build(
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
         meter=meter,
         billing=None if own_accounts is None else own_accounts.billing,
+        completions=completions,
     )
     health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)
@@ -161,6 +183,8 @@ async def build(
         log=log,
         judge=composite,
         accounts=own_accounts,
+        completions=completions,
+        beside=() if completions is None else (asyncio.create_task(completions.run()),),
     )
 
 
@@ -300,4 +324,5 @@ def _app_options(server: ServerSettings) -> AppOptions:
         server.max_client_requests,
         max_upload=server.max_upload,
         max_form=server.max_body,
+        drops_tools=server.built_in_tools == "drop",
     )

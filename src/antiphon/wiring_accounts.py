@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from antiphon.accounts.completions.client import CompletionClient
 from antiphon.accounts.journal.segment import Segment
 from antiphon.accounts.journal.writer import JournalWriter
 from antiphon.accounts.places import default_url, state_folder, state_name
@@ -51,6 +52,7 @@ class AccountsPlan:
     keys: str  # the file with a copy of the keys
     limits: str  # the file of the limits
     numbers: int  # of workers that it has room for; the last one is the accounts process's
+    socket: str = ""  # where the accounts process answers workers, in the room
 
 
 class NoPlace(Exception):
@@ -118,7 +120,7 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
         return segment.worker < settings.server.workers and limits.boot(segment.worker) == segment.boot
 
     said: dict[str, Any] = {name: most for name, most in asdict(settings.accounts.keep).items() if most is not None}
-    options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said), is_needed)
+    options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said), plan.socket, is_needed)
     store = store_for(plan.store)
     serve(_work(run_accounts(options, log, store), settings, plan, store), told=told, life=life)
 
@@ -152,6 +154,10 @@ async def _restore(settings: Settings, plan: AccountsPlan, store: Store) -> None
 
 
 # A worker's part
+
+
+def completion_client(plan: AccountsPlan | None, log: Log) -> CompletionClient | None:
+    return None if plan is None or not plan.socket else CompletionClient(plan.socket, log.error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class ApiCall(NamedTuple):
     model: str = ""  # that the path names
     action: str = ""  # what the path asks for, where an API has several
     query: bytes = b""
+    drops_tools: bool = False
+    """Built-in tools that a chat request cannot offer are left out and named; else they are refused."""
     restore: Callable[[Any], Any] = _as_it_is
     """Long strings of a large request are left out of the document (`chat.outline`): this puts them back. What is
     only moved into the chat request needs it not; what is told to the client does."""

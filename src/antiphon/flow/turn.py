@@ -184,7 +184,7 @@ class Turn(msgspec.Struct, Generic[R]):
         request, route, attempts, usage = self.request, self.route, self.attempts, self.usage
         is_read = request is not UNREAD
         client = self.client
-        remote = client.remote
+        remote, path = client.remote, client.path
         entry = Entry(
             time=wall,
             request_id=self.id,
@@ -192,7 +192,7 @@ class Turn(msgspec.Struct, Generic[R]):
             ms=int((now - self.began) * 10_000) / 10,
             client=remote.address,
             method=client.method.decode("latin-1"),
-            path=client.path[:MODEL_SHOWN].decode("latin-1"),
+            path=(path if len(path) <= MODEL_SHOWN else path[:MODEL_SHOWN]).decode("latin-1"),
             dialect=self.dialect.name,
             key=self.key,
             model=request.model[:MODEL_SHOWN] or None,
@@ -224,8 +224,8 @@ class Billing(Protocol):
     """Admits turns, and charges them when they end."""
 
     def admit(self, turn: AnyTurn) -> bool:
-        """Holds what the turn may take [reserved-first]. False: that has to be waited for. Raises AntiphonError: a limit
-        is reached."""
+        """Holds what the turn may take [reserved-first]. False: that has to be waited for. Raises AntiphonError: a
+        limit is reached."""
 
     async def admit_later(self, turn: AnyTurn) -> None:
         """As `admit`, and waits."""

@@ -22,7 +22,7 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
-from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
@@ -31,11 +31,13 @@ from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
+from antiphon.server.stored import StoredAnswers
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
-FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
+# The end of the line of x-request-id, and the lines behind it.
+FIXED = b"\r\nopenai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
 FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
@@ -54,6 +56,7 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
@@ -93,6 +96,9 @@ class App:
         self._wrong_keys = WrongKeys(gateway.clock)
         self._models = models
         self._turns = Turns(gateway, options.silence)
+        stored = gateway.completions
+        self._stored = None if stored is None else StoredAnswers(stored, gateway.bounds)
+        self._tasks: set[asyncio.Task[None]] = set()  # questions to the store
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
@@ -104,7 +110,9 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            if admission.place.endpoint is Endpoint.STORED and request.method != b"OPTIONS":
+                self._begin_stored(exchange, request_id, admission)
+            elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -148,10 +156,12 @@ class App:
         """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn, as
         does whatever is relayed."""
         place = EXACT.get(request.path) or find(request.path)
-        if place is None:
+        if self._stored is not None and place is not None and request.method == b"GET":
+            place = STORED_LISTS.get(request.path, place)
+        if place is None or (self._stored is None and place.endpoint is Endpoint.STORED):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
-        if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
+        if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
         key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
@@ -180,8 +190,8 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
@@ -191,6 +201,7 @@ class App:
         """Ends what is still running, after the server has drained."""
         await self._models.close()
         await self._turns.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
@@ -205,7 +216,7 @@ class App:
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
-            place.endpoint.value,
+            place.word,
             dialect,
             client,
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
@@ -238,6 +249,7 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
@@ -249,6 +261,26 @@ class App:
         route = self._gateway.routes.named(asked.model)
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
+
+    # Stored completions
+
+    def _begin_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer_stored(exchange, request_id, admission))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        request, key = exchange.request, admission.key
+        owner = "" if key is None else key.name if key.account is None else key.account.id
+        assert self._stored is not None
+        try:
+            body = await self._stored.answer(admission.place, request.method, request.query, request.body, owner)
+            self._send(exchange, request_id, 200, JSON, body)
+        except AntiphonError as error:
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], error)
+        except Exception as error:
+            self._gateway.ledger.error("a stored completion could not be read, by our own fault", error, request_id)
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], AntiphonError(OUR_FAULT))
 
     # Everything else
 
@@ -329,7 +361,7 @@ class App:
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
-        lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        lines = b"x-request-id: " + request_id.encode() + FIXED
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines

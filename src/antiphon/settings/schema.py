@@ -93,6 +93,7 @@ SERVER = Table(
     {
         "listen": ADDRESS,
         "control": CONTROL,
+        "admin_secret": SECRET,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,
@@ -126,6 +127,7 @@ SERVER = Table(
         "access_log": LOG,
         "error_log": LOG,
         "maritaca_object": one_of("chat_completion", "chat.completion"),
+        "built_in_tools": one_of("refuse", "drop"),
     },
 )
 
@@ -404,6 +406,7 @@ ACCOUNTS = Table(
         "state": FOLDER,
         "keys_max_age": seconds(least=5.0),
         "keep": KEEP,
+        "completions": SWITCH,
         "counters": COUNTERS,
         "on_counters_failure": one_of("closed", "open"),
         "reserve_output": whole(1, 1_000_000),
