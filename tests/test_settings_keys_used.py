@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import antiphon
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 SOURCES = Path(antiphon.__file__).parent
 FORMS = {"model.py", "schema.py"}  # of settings: where a key is described, not used
@@ -16,7 +16,7 @@ FORMS = {"model.py", "schema.py"}  # of settings: where a key is described, not 
 def leaves(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     if isinstance(node, Rows):
         yield from leaves(node.row, path)
-    elif isinstance(node, Table):
+    elif isinstance(node, TableSchema):
         for key, below in node.keys.items():
             yield from leaves(below, (*path, key))
     else:

@@ -29,7 +29,7 @@ from antiphon.limits.limiter import Limiter
 from antiphon.limits.resp import parse_url
 from antiphon.log import Log, append, error_line
 from antiphon.safety.policies import Policies
-from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.keys import ClientKey, KeyRing, digest
 from antiphon.settings import Settings
 from antiphon.settings.limits import caller_of, limits_of
 from antiphon.settings.model import PolicySettings
@@ -113,7 +113,7 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
     def log(line: str) -> None:
         append(settings.server.error_log, error_line(line))
 
-    limits = table.Table(plan.limits)
+    limits = table.LimitTable(plan.limits)
 
     def is_needed(segment: Segment) -> bool:
         """The next worker of this number has not read it yet."""
@@ -140,7 +140,7 @@ async def _restore(settings: Settings, plan: AccountsPlan, store: Store) -> None
 
     number = plan.numbers - 1
     zone = ZoneInfo(settings.accounts.time_zone)
-    limiter = Limiter(table.Table(plan.limits), number, limits_of(settings), Clock(zone))
+    limiter = Limiter(table.LimitTable(plan.limits), number, limits_of(settings), Clock(zone))
     while not limiter.table.boot(number):
         try:
             callers = await all_callers(store, static_keys(settings).callers.values())
@@ -215,7 +215,7 @@ def open_accounts(
 def _limiter(settings: Settings, plan: AccountsPlan, number: int, log: Log) -> Limiter:
     accounts, limits = settings.accounts, limits_of(settings)
     clock = Clock(ZoneInfo(accounts.time_zone))
-    opened = table.Table(plan.limits)
+    opened = table.LimitTable(plan.limits)
     if accounts.counters is None:
         return Limiter(opened, number, limits, clock)
     is_open = accounts.on_counters_failure == "open"
@@ -233,7 +233,7 @@ async def _every(seconds: float, work: Callable[[], object]) -> None:
 class StaticKeys:
     """Those of the settings."""
 
-    keys: tuple[Key, ...]
+    keys: tuple[ClientKey, ...]
     callers: Mapping[str, Caller]  # by name
 
 
@@ -241,7 +241,7 @@ def static_keys(settings: Settings) -> StaticKeys:
     callers = {key.name: caller_of(key) for key in settings.keys}
     server = settings.server
     keys = [
-        Key(
+        ClientKey(
             key.name,
             digest(key.secret.reveal().encode()),
             key.dialect,
