@@ -110,6 +110,9 @@ class ChatClient:
                 self.write(sign)
             self._sent, self._since = self.exchange.sent, now
 
+    def add_headers(self, lines: bytes) -> None:
+        self._headers += lines
+
     def finish(self) -> None:
         self.exchange.finish()
 
