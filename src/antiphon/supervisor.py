@@ -37,6 +37,7 @@ from antiphon.settings import AccountsSettings, Settings
 from antiphon.settings.model import Address, ServerSettings
 from antiphon.terminal import Terminal
 from antiphon.wiring_accounts import AccountsPlan, NoPlace, plan_accounts, run_accounts_process
+from antiphon.wiring_control import control_options, first_credential
 from antiphon.wiring_evaluators import evaluator_orders
 from antiphon.wiring_metrics import prepare_metrics
 
@@ -53,7 +54,7 @@ DUMP_BEFORE = 0.6  # seconds before patience ends in which a silent process is a
 EVALUATORS = (sys.executable, "-P", "-m", "antiphon.evaluators")  # -P: nothing from the directory we were started in
 
 
-class Host(Protocol):
+class HostProcess(Protocol):
     """The engine's host: shows on `told` that it lives (engine/pulse.py), ends when `life` does."""
 
     def __call__(self, options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None: ...
@@ -66,7 +67,7 @@ def run_host(options: EngineOptions, listener: socket.socket, *, told: int, life
     host.run(options, listener, told=told, life=life)
 
 
-def run(settings: Settings, host: Host = run_host, *, least_patience: float = LEAST_PATIENCE) -> int:
+def run(settings: Settings, host: HostProcess = run_host, *, least_patience: float = LEAST_PATIENCE) -> int:
     """`least_patience`: seconds of silence after which the host is killed, where `hang_after` is short."""
     for warning in settings.warnings:
         _say(f"WARNING: {warning}")
@@ -105,6 +106,8 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
+        if accounts is not None and settings.accounts.completions:
+            accounts = replace(accounts, socket=f"{room}/accounts.sock")
         return Supervisor(settings, sockets, room, host, least_patience, not handed, control, accounts=accounts).run()
 
 
@@ -126,7 +129,7 @@ class Supervisor:
     settings: Settings
     sockets: list[list[socket.socket]]  # of each worker
     room: str  # a private directory for the sockets that processes open among themselves
-    host: Host
+    host: HostProcess
     least_patience: float = LEAST_PATIENCE
     owns_sockets: bool = True  # False: systemd's
     control: socket.socket | None = None  # the control plane's listener; None: there is none
@@ -235,7 +238,9 @@ class Supervisor:
             return
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
-        put(1, banner(self.settings, self.sockets[0][0], engine, self.control).encode().splitlines())
+        credential = first_credential(self.settings, os.environ, _say)
+        words = banner(self.settings, self.sockets[0][0], engine, self.control, credential)
+        put(1, words.encode().splitlines())
         systemd.notify(os.environ, "READY=1")
 
     def _settled(self) -> bool:
@@ -394,11 +399,13 @@ class Supervisor:
 
     def _become_control(self, listener: socket.socket, told: int) -> None:
         """Imported in its own process, as the keeper."""
-        from antiphon.control.options import ControlOptions  # noqa: PLC0415
         from antiphon.control.process import run_control  # noqa: PLC0415
 
         self._become([listener])
-        options = ControlOptions(self.settings, self.room, self.engine, self.judged is not None)
+        judged = self.judged is not None
+        options = control_options(
+            self.settings, self.room, self.engine, self.accounts, judged=judged, environ=os.environ
+        )
         run_control(options, listener, told=told, life=self._life[0])
 
     def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:

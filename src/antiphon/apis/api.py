@@ -7,9 +7,10 @@ request: routing, failover, safety, limits, receipts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from antiphon.apis.changes import ApiChange
 from antiphon.chat.answer_defaults import Document
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
@@ -57,10 +58,21 @@ class ApiRequest(Protocol):
     def dropped(self) -> Mapping[str, str]:
         """What a chat request cannot say, by the API's own name, and why."""
 
+    def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
+        """The chat request for an upstream of this row of the catalog, and what had to change. Never alters `document`.
+        Raises RequestError: it is not for this upstream."""
+
     def whole(self, completion: Document) -> Document:
         """The answer. `completion` is one of the openai dialect, and may be used up."""
 
     def stream(self) -> ApiStream: ...
+
+
+class CountedRequest(Protocol):
+    """A request that asks how many tokens it has."""
+
+    def count(self, tokens: int, tokenizer: str, *, is_exact: bool) -> Document:
+        """The answer."""
 
 
 class ApiCall(NamedTuple):
@@ -74,6 +86,8 @@ class ApiCall(NamedTuple):
     model: str = ""  # that the path names
     action: str = ""  # what the path asks for, where an API has several
     query: bytes = b""
+    drops_tools: bool = False
+    """Built-in tools that a chat request cannot offer are left out and named; else they are refused."""
     restore: Callable[[Any], Any] = _as_it_is
     """Long strings of a large request are left out of the document (`chat.outline`): this puts them back. What is
     only moved into the chat request needs it not; what is told to the client does."""
@@ -88,6 +102,10 @@ class ClientApi(Protocol):
     @property
     def dialect(self) -> Dialect:
         """A row with the API's name, which is openai's but for its errors."""
+
+    @property
+    def judges_strict(self) -> bool:
+        """`read` refuses what a strict request may not hold, and the chat request may hold what is a vendor's own."""
 
     def read(self, document: Document, call: ApiCall) -> ApiRequest:
         """Raises RequestError, whose `param` is the API's own name."""

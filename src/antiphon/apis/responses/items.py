@@ -126,7 +126,8 @@ class InputConversation:
         self._notes.drop_others(item, known, path)
 
     def pass_output(self, item: Document, path: str) -> None:
-        """It stands behind its call already, or will."""
+        """It stands behind its call. What the model says next is another message."""
+        self._close()
 
     def _take_output(self, item: Document, path: str) -> None:
         call_id = text_of(item, "call_id", path)

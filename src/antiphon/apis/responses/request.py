@@ -53,12 +53,14 @@ REFUSED: Final = {
     "prompt": "prompt templates are not stored here",
     "store": f"{NO_STORE}; send 'store: false' or leave it out",
 }
+# What chat has no place for. Codex sends `client_metadata`.
+DROPPED: Final = ("access_programs", "client_metadata", "context_management", "image")
 READ: Final = frozenset(
     {
         *("background", "conversation", "include", "input", "instructions", "max_output_tokens", "max_tool_calls"),
         *("metadata", "model", "parallel_tool_calls", "previous_response_id", "prompt", "reasoning", "store", "stream"),
         *("stream_options", "text", "tool_choice", "tools", "top_logprobs", "truncation", "n"),
-        *("access_programs", "context_management", "image"),
+        *DROPPED,
     }
 )
 FORMATS: Final = ("text", "json_schema", "json_object")
@@ -93,7 +95,7 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
 class ResponsesReader:
     def __init__(self, document: Document, call: ApiCall, model: str) -> None:
         self.notes = RequestNotes(call.strict, dict(NAMES))
-        self.tools = ToolList(self.notes)
+        self.tools = ToolList(self.notes, drops=call.drops_tools)
         self.include: list[object] = []
         self.as_summary = False  # reasoning is told as a summary
         self.out: Document = {"model": model}
@@ -220,7 +222,7 @@ class ResponsesReader:
         self._check("metadata", check_metadata)
         self._check("store", boolean)
         self._check("background", boolean)
-        for name in ("access_programs", "context_management", "image"):
+        for name in DROPPED:
             if document.get(name) is not None:
                 self.notes.drop(name)
         if document.get("truncation") is not None:
