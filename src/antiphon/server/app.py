@@ -31,7 +31,7 @@ from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED, STORED_LISTS, Endpoint, Place, dialect_of, find
 from antiphon.server.stored import StoredAnswers
 from antiphon.server.wrong_keys import WrongKeys
 
@@ -110,7 +110,7 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if admission.place.endpoint is Endpoint.STORED and request.method != b"OPTIONS":
+            if admission.place.endpoint is STORED and request.method != b"OPTIONS":
                 self._begin_stored(exchange, request_id, admission)
             elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
@@ -158,7 +158,7 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
-        if place is None or (self._stored is None and place.endpoint is Endpoint.STORED):
+        if place is None or (self._stored is None and place.endpoint is STORED):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
