@@ -108,6 +108,9 @@ class ChatClient:
             self.write(KEEPALIVE if self._stream is None else self._stream.silence)
             self._sent, self._since = self.exchange.sent, now
 
+    def add_headers(self, lines: bytes) -> None:
+        self._headers += lines
+
     def finish(self) -> None:
         self.exchange.finish()
 
