@@ -37,6 +37,7 @@ from antiphon.server.paths import (
     CHAT,
     EXACT,
     HEALTH,
+    STORED,
     STORED_LISTS,
     EndpointName,
     PathMatch,
@@ -114,7 +115,7 @@ class App:
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
             place = admission.place
-            if place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
+            if place.endpoint is STORED and request.method != b"OPTIONS":
                 self._begin_stored(exchange, request_id, admission)
             elif (request.method == b"POST" and place.endpoint is not EndpointName.SHOW) or (
                 place.relay and request.method != b"OPTIONS"
@@ -164,7 +165,7 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
-        if place is None or (self._stored is None and place.endpoint is EndpointName.STORED):
+        if place is None or (self._stored is None and place.endpoint is STORED):
             raise unknown_path(request)
         if place.several:
             place = listed_by(place, request.headers)
