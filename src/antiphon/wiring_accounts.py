@@ -126,7 +126,7 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
 
 
 async def _restore(settings: Settings, plan: AccountsPlan, store: Store) -> None:
-    """Once in the life of a file of limits: what the ledger says was spent, before entries of this gateway are in it."""
+    """Once in the life of a file of limits: what the ledger says was spent, before this gateway's entries are there."""
     from antiphon.billing.recovery import all_callers, restore_spent  # noqa: PLC0415
 
     number = plan.numbers - 1
