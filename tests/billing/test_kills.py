@@ -26,7 +26,7 @@ async def load(gateway: Accounted, answered: set[str], stopping: asyncio.Event) 
     while not stopping.is_set():
         try:
             answer = await gateway.post("sk-app", stream=random.random() < 0.3)
-        except (OSError, EOFError, asyncio.IncompleteReadError):
+        except (OSError, EOFError, ValueError):  # cut in the middle
             continue
         if answer.status == 200 and (b"[DONE]" in answer.body or not answer.body.startswith(b"data")):
             answered.add(answer.headers["x-request-id"])
