@@ -18,6 +18,8 @@ from antiphon.tokens.thumb import estimate
 
 ANYBODY: Final = Caller()
 SENT: Final = frozenset({"running", "cancelled"})  # an attempt whose prompt an upstream has, and no word of its answer
+QUOTA: Final = "insufficient_quota"
+QUOTA_STATUS: Final = {"skytells": 402, "crazyrouter": 403}  # where a used-up budget has a status of its own
 TOKENED: Final = frozenset({"chat", "completions", "embeddings"})  # endpoints whose turns take tokens
 EMPTY: Final = frozenset({"embeddings"})  # … and whose answers have none
 
@@ -77,7 +79,10 @@ class TurnBilling:
     def _take(self, turn: AnyTurn, held: Held, result: Hold | Refused) -> None:
         if isinstance(result, Refused):
             self._tell(turn, *_who(turn))
-            raise result.error(turn.request.model)
+            error = result.error(turn.request.model)
+            if error.code == QUOTA:
+                error.status = QUOTA_STATUS.get(turn.dialect.name, error.status)
+            raise error
         held.hold = result
         turn.held_back = held
 
