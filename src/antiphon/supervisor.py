@@ -105,6 +105,8 @@ def run(settings: Settings, host: Host = run_host, *, least_patience: float = LE
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
+        if accounts is not None and settings.accounts.completions:
+            accounts = replace(accounts, socket=f"{room}/accounts.sock")
         return Supervisor(settings, sockets, room, host, least_patience, not handed, control, accounts=accounts).run()
 
 

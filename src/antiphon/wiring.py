@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
+from antiphon.accounts.completions.client import CompletionClient
 from antiphon.apis import API_DIALECTS
 from antiphon.billing.issued_keys import POLL, IssuedKeys
 from antiphon.chat.bounds import JsonBounds
@@ -46,7 +47,7 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan, issued_keys, key_ring
+from antiphon.wiring_accounts import AccountsPlan, completion_client, issued_keys, key_ring
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -65,10 +66,13 @@ class Worker:
     counter: TokenCounter
     log: Log
     judge: Composite | None = None
+    completions: CompletionClient | None = None
     beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
 
     async def close(self) -> None:
         await self.app.close()
+        if self.completions is not None:
+            await self.completions.close()
         for task in self.beside:
             task.cancel()
         await asyncio.gather(*self.beside, return_exceptions=True)
@@ -117,6 +121,7 @@ async def build(
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
     composite = _judge(settings, evaluators, ports, log, make)
+    completions = completion_client(accounts, log)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -132,6 +137,7 @@ async def build(
         policies=policies(settings),
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
         meter=meter,
+        completions=completions,
     )
     health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)
@@ -159,7 +165,11 @@ async def build(
         counter=counter,
         log=log,
         judge=composite,
-        beside=() if issued is None else (asyncio.create_task(_poll_keys(issued)),),
+        completions=completions,
+        beside=(
+            *(() if issued is None else (asyncio.create_task(_poll_keys(issued)),)),
+            *(() if completions is None else (asyncio.create_task(completions.run()),)),
+        ),
     )
 
 

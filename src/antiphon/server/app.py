@@ -22,7 +22,7 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
-from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
@@ -31,7 +31,8 @@ from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
+from antiphon.server.stored import StoredAnswers
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -94,6 +95,9 @@ class App:
         self._wrong_keys = WrongKeys(gateway.clock)
         self._models = models
         self._turns = Turns(gateway, options.silence)
+        stored = gateway.completions
+        self._stored = None if stored is None else StoredAnswers(stored, gateway.bounds)
+        self._tasks: set[asyncio.Task[None]] = set()  # questions to the store
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
@@ -105,7 +109,9 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            if admission.place.endpoint is Endpoint.STORED and request.method != b"OPTIONS":
+                self._begin_stored(exchange, request_id, admission)
+            elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -149,7 +155,9 @@ class App:
         """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn, as
         does whatever is relayed."""
         place = EXACT.get(request.path) or find(request.path)
-        if place is None:
+        if self._stored is not None and place is not None and request.method == b"GET":
+            place = STORED_LISTS.get(request.path, place)
+        if place is None or (self._stored is None and place.endpoint is Endpoint.STORED):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
@@ -192,6 +200,7 @@ class App:
         """Ends what is still running, after the server has drained."""
         await self._models.close()
         await self._turns.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
@@ -251,6 +260,26 @@ class App:
         route = self._gateway.routes.named(asked.model)
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
+
+    # Stored completions
+
+    def _begin_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer_stored(exchange, request_id, admission))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        request, key = exchange.request, admission.key
+        owner = "" if key is None else key.name if key.account is None else key.account.id
+        assert self._stored is not None
+        try:
+            body = await self._stored.answer(admission.place, request.method, request.query, request.body, owner)
+            self._send(exchange, request_id, 200, JSON, body)
+        except AntiphonError as error:
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], error)
+        except Exception as error:
+            self._gateway.ledger.error("a stored completion could not be read, by our own fault", error, request_id)
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], AntiphonError(OUR_FAULT))
 
     # Everything else
 

@@ -21,6 +21,7 @@ class Endpoint(Enum):
     MODELS = "models"
     MODEL = "model"
     RELAY = "relay"
+    STORED = "stored"
     HEALTH = "health"
     READY = "ready"
 
@@ -98,6 +99,9 @@ def _exact() -> Mapping[bytes, Place]:
 
 
 EXACT = _exact()
+STORED_LISTS: Mapping[bytes, Place] = MappingProxyType(
+    {prefix + b"/chat/completions": Place(Endpoint.STORED, dialect) for prefix, dialect in PREFIXES.items()}
+)
 VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEALTH)
 
 
@@ -110,11 +114,23 @@ def find(path: bytes) -> Place | None:
         if path.startswith(start) and len(path) > len(start):
             model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
             return Place(Endpoint.MODEL, PREFIXES[prefix], model)
+        start = prefix + b"/chat/completions/"
+        if path.startswith(start):
+            return _find_stored(path[len(start) :], PREFIXES[prefix])
         if path.startswith(prefix + b"/"):
             held = _find_held(path[len(prefix) :], PREFIXES[prefix])
             if held is not None:
                 return held
     return None
+
+
+def _find_stored(rest: bytes, dialect: str | None) -> Place | None:
+    """A stored completion, or its messages."""
+    id, slash, what = rest.partition(b"/")
+    if ID.fullmatch(id) is None or (slash and what != b"messages"):
+        return None
+    methods = GET if slash else (b"GET", b"POST", b"DELETE")
+    return Place(Endpoint.STORED, dialect, id.decode(), methods, action="messages" if slash else "one")
 
 
 def _find_held(path: bytes, dialect: str | None) -> Place | None:

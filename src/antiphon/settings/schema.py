@@ -405,6 +405,7 @@ ACCOUNTS = Table(
         "state": FOLDER,
         "keys_max_age": seconds(least=5.0),
         "keep": KEEP,
+        "completions": SWITCH,
         "counters": COUNTERS,
         "on_counters_failure": one_of("closed", "open"),
         "reserve_output": whole(1, 1_000_000),

@@ -11,6 +11,8 @@ import msgspec
 from antiphon.accounts.entry import LedgerEntry, Record
 from antiphon.accounts.keys import Key, KeyChanges, KeyRecord, KeySecret
 from antiphon.accounts.usage import UsageQuery, UsageRow
+from antiphon.flow.stored import CompletionQuery as CompletionQuery
+from antiphon.flow.stored import StoredCompletion as StoredCompletion
 
 STEP: Final = 500  # rows that one step of pruning removes at most
 
@@ -59,33 +61,6 @@ class ListedEntry:
     @property
     def entry(self) -> LedgerEntry:
         return self.record.entry
-
-
-class StoredCompletion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asked to keep (`store: true`). `request` and `answer` are JSON."""
-
-    id: str
-    key: str  # whose it is; "" where there was no key
-    time: int
-    model: str
-    metadata: dict[str, str] = {}
-    request: bytes = b""
-    answer: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class CompletionQuery:
-    """Completions of one key without their bodies. `after`: the (time, id) of the last one of the page before."""
-
-    key: str
-    model: str | None = None
-    metadata: tuple[tuple[str, str], ...] = ()
-    after: tuple[int, str] | None = None
-    descending: bool = False
-    limit: int = 20
-
-    def metadata_fits(self, row: StoredCompletion) -> bool:
-        return all(row.metadata.get(name) == value for name, value in self.metadata)
 
 
 class AuditNote(msgspec.Struct, frozen=True, kw_only=True):
