@@ -249,6 +249,7 @@ class App:
             place.action,
             request.query,
             drops_tools=self._options.drops_tools,
+            stored=None if self._gateway.completions is None else {},
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
