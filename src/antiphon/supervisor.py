@@ -37,6 +37,7 @@ from antiphon.settings import AccountsSettings, Settings
 from antiphon.settings.model import Address, ServerSettings
 from antiphon.terminal import Terminal
 from antiphon.wiring_accounts import AccountsPlan, NoPlace, plan_accounts, run_accounts_process
+from antiphon.wiring_control import control_options, first_credential
 from antiphon.wiring_evaluators import evaluator_orders
 from antiphon.wiring_metrics import prepare_metrics
 
@@ -237,7 +238,9 @@ class Supervisor:
             return
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
-        put(1, banner(self.settings, self.sockets[0][0], engine, self.control).encode().splitlines())
+        credential = first_credential(self.settings, os.environ, _say)
+        words = banner(self.settings, self.sockets[0][0], engine, self.control, credential)
+        put(1, words.encode().splitlines())
         systemd.notify(os.environ, "READY=1")
 
     def _settled(self) -> bool:
@@ -396,11 +399,13 @@ class Supervisor:
 
     def _become_control(self, listener: socket.socket, told: int) -> None:
         """Imported in its own process, as the keeper."""
-        from antiphon.control.options import ControlOptions  # noqa: PLC0415
         from antiphon.control.process import run_control  # noqa: PLC0415
 
         self._become([listener])
-        options = ControlOptions(self.settings, self.room, self.engine, self.judged is not None)
+        judged = self.judged is not None
+        options = control_options(
+            self.settings, self.room, self.engine, self.accounts, judged=judged, environ=os.environ
+        )
         run_control(options, listener, told=told, life=self._life[0])
 
     def _become_evaluator(self, told_what: config.EvaluatorConfig, listener: socket.socket, told: int) -> None:

@@ -69,6 +69,10 @@ class Worker:
     completions: CompletionClient | None = None
     beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
 
+    async def list_turns(self, data: bytes) -> list[Document]:
+        """For the control process."""
+        return self.app.turns.describe()
+
     async def close(self) -> None:
         await self.app.close()
         if self.completions is not None:

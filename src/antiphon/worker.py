@@ -13,6 +13,7 @@ import time
 import uvloop
 
 from antiphon import wiring
+from antiphon.control.worker_socket import listen
 from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.config import EvaluatorConfig
@@ -85,8 +86,8 @@ async def _serve(
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)
     loop.add_signal_handler(AT_ONCE, stop_at_once)
-    for number in REOPEN:
-        loop.add_signal_handler(number, worker.log.reopen)
+    for reopen in REOPEN:
+        loop.add_signal_handler(reopen, worker.log.reopen)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REOPEN)
     loop.add_reader(life, end_as_orphan)
     _settle_memory()
@@ -95,6 +96,7 @@ async def _serve(
     beating = loop.create_task(beat(told, ready))
     watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
     measuring = None if meter is None else loop.create_task(_measure(worker, meter))
+    asked = None if meter is None else await listen(room, number, {"turns": worker.list_turns})
     await stopping.wait()
     worker.server.leave()
     await _wait(hurried, settings.server.lame_duck)
@@ -108,6 +110,8 @@ async def _serve(
     watching.cancel()
     if measuring is not None:
         measuring.cancel()
+    if asked is not None:
+        asked.close()
     sys.stdout.flush()
 
 
@@ -133,7 +137,7 @@ async def _measure(worker: wiring.Worker, meter: TurnMeter) -> None:
     while True:
         due = clock() + LOOK
         await asyncio.sleep(LOOK)
-        meter.note(worker.app.open_turns, worker.server.connections, max(0.0, clock() - due))
+        meter.note(worker.app.turns.open_turns, worker.server.connections, max(0.0, clock() - due))
         if worker.judge is not None and worker.judge.state is not None:
             meter.note_evaluators(worker.judge.state)
 

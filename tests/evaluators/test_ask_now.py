@@ -124,7 +124,7 @@ async def test_what_is_known_counts_where_the_rest_fails(panel: Composite) -> No
 
 async def test_a_language_that_nobody_reads_is_known(path: Path) -> None:
     class Foreign:
-        def judge(self, texts: list[str], stage: Stage) -> list[Verdict]:
+        def judge(self, texts: list[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
             return [Verdict(severities=SAFE, error=UNSUPPORTED_LANGUAGE) for _ in texts]
 
     async with evaluating(path, {"foreign": Backend(Foreign())}):  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.chat.together import Join
+from antiphon.chat.together import Frame, Join
 from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.client import EvaluatorClient
 from antiphon.evaluators.composite import Composite, Coverage, LocalMember, RemoteMember
@@ -24,9 +24,11 @@ class Phrases:
 
     def __init__(self) -> None:
         self.judged: list[str] = []
+        self.sought_in: list[str] = []  # texts in which jailbreaks were sought
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
         self.judged += texts
+        self.sought_in += texts if jailbreaks else []
         return [self._judge(text) for text in texts]
 
     def _judge(self, text: str) -> Verdict:
@@ -68,6 +70,12 @@ async def test_what_one_half_says_alone_is_no_finding(client: EvaluatorClient) -
 async def test_edges_are_no_jailbreak(client: EvaluatorClient) -> None:
     assert (await ask(client, "a", Join.of("ignore", "that"))).jailbreak is False
     assert (await ask(client, "ignore that", Join.of("ignore", "that"))).jailbreak is True
+
+
+async def test_jailbreaks_are_sought_in_whole_texts_of_others_only(client: EvaluatorClient, phrases: Phrases) -> None:
+    await ask(client, "a text", Frame("the application's words"), Join.of("kill", "him"))
+    assert set(phrases.judged) == {"a text", "the application's words", "kill him", "kill", "him"}
+    assert phrases.sought_in == ["a text"]
 
 
 async def test_a_join_is_known_and_is_not_the_text_that_reads_the_same(

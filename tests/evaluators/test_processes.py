@@ -35,7 +35,7 @@ class Steady:
         self._seconds = seconds
         self._never = threading.Event()
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
         for _ in texts:
             self._never.wait(self._seconds)
         self.judged += texts

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from antiphon.http.client import Origin, Pool, Timeouts
+from antiphon.http.client import Origin, Pool, Timeouts, WholeSink
 from tests.http.client_kit import OK, Peer, Recorder, answering, on_uvloop, post, upstream, within
 
 ANSWERS = {
@@ -229,3 +230,54 @@ async def test_over_a_unix_socket(tmp_path: Path) -> None:
     await pool.close()
     server.close()
     await server.wait_closed()
+
+
+class WholeRecorder(Recorder, WholeSink):
+    """A sink that takes usual JSON answers whole; then it may send again."""
+
+    def __init__(self, then: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self._then = then
+
+    def on_whole(self, body: bytes) -> None:
+        self.events.append("whole")
+        self.pieces.append(body)
+        self._then()
+        self.done.set()
+
+
+JSON = b"content-type: application/json; charset=utf-8\r\n"
+WHOLE = b"HTTP/1.1 200 OK\r\n%bcontent-length: 2\r\n\r\n{}" % JSON
+STEPWISE = {
+    "another status": WHOLE.replace(b"200 OK", b"201 Created"),
+    "an error": WHOLE.replace(b"200 OK", b"400 Bad Request"),
+    "another type": WHOLE.replace(b"application/json", b"text/event-stream"),
+    "no type": WHOLE.replace(JSON, b""),
+    "chunked": WHOLE.replace(b"content-length: 2\r\n\r\n{}", b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"),
+    "the last": WHOLE.replace(JSON, JSON + b"connection: close\r\n"),
+    "encoded": WHOLE.replace(JSON, JSON + b"content-encoding: identity\r\n"),
+    "interim": b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE.replace(b"200 OK", b"203 Other"),
+}
+
+
+@on_uvloop
+async def test_a_usual_json_answer_is_told_whole_after_its_connection_is_free() -> None:
+    async with upstream(answering(WHOLE)) as (origin, peers):
+        pool, second = Pool(origin), WholeRecorder()
+        first = WholeRecorder(lambda: post(pool, second))
+        post(pool, first)
+        assert (await first.ended(), first.events) == (b"{}", ["whole"])
+        assert (await second.ended(), second.events) == (b"{}", ["whole"])
+        assert (peers.connections, pool.idle, pool.active) == (1, 1, 0)
+        await pool.close()
+
+
+@pytest.mark.parametrize("name", STEPWISE)
+@on_uvloop
+async def test_any_other_answer_is_told_step_by_step(name: str) -> None:
+    async with upstream(answering(STEPWISE[name])) as (origin, _):
+        pool, sink = Pool(origin), WholeRecorder()
+        post(pool, sink)
+        assert await sink.ended() == b"{}"
+        assert sink.events == ["head", "data", "end"]
+        await pool.close()

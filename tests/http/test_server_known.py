@@ -76,6 +76,8 @@ AFTER = {
     "a sign": [whole(b"").replace(b": 0", b": +12") + b"x" * 12],
     "a length that is short": [HEAD % 12 + b"x" * 13],
     # One digit more than was learnt, and one byte less than it says: must wait for that byte.
+    "fewer digits": [whole(b"y" * 9), whole(b"z" * 0), whole(b"z" * 1000), whole(b"z" * 5)],
+    "a length with two digits more": [HEAD % 1000 + b"x" * 998, b"xx", whole(b"z" * 12)],
     "a length with one digit more": [HEAD % 100 + b"x" * 99, b"x", whole(b"z" * 12)],
     "too large": [whole(b"x" * 2001)],
     "another key": [whole(b"x" * 12).replace(b"Value", b"Other"), whole(b"z" * 12)],
@@ -111,6 +113,19 @@ def test_a_request_may_change_its_headers_without_changing_the_next_ones() -> No
         requests[-1].headers[b"x-key"] = b"changed"
     reader.take(whole(b"x" * 50))
     assert requests[-1].headers == {b"host": b"a", b"content-length": b"50", b"x-key": b"Value"}
+
+
+def test_a_known_head_is_recognised_whatever_the_number_of_digits() -> None:
+    requests: list[Request] = []
+    reader = RequestReader(LIMITS, requests.append, lambda: None)
+    reader.take(whole(b"x" * 10))
+    reader.take(whole(b"x" * 10))
+    known = reader._known
+    sizes = [9, 99, 100, 1000, 10]
+    for size in sizes:
+        reader.take(whole(b"x" * size))
+    assert reader._known is known is not None  # what is parsed is learnt anew
+    assert [len(one.body) for one in requests] == [10, 10, *sizes]
 
 
 def test_heads_that_differ_every_time_are_not_learnt_for_ever() -> None:

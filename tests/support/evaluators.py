@@ -35,7 +35,7 @@ class Plain:
     def release(self) -> None:
         self._free.set()
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
         self.began.release()
         assert self._free.wait(10)
         self.batches.append(len(texts))

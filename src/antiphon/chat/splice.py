@@ -140,7 +140,7 @@ class Splice:
             return None
         self.texts.append(text)
         self.last = template
-        return b"%b%b%b" % (template.head_out, said, template.foot_out)
+        return b"".join((template.head_out, said, template.foot_out))
 
     def apply(self, payload: bytes) -> bytes | None:
         """The same for the payload of an event."""

@@ -14,3 +14,5 @@ class ControlOptions:
     room: str  # the gateway's private directory
     engine: EngineOptions | None  # None: it does not run
     judged: bool  # there are evaluator processes
+    state: str | None = None  # the folder that keeps the admin credential; None: there is none
+    store: str | None = None  # URL of the accounts' store; None: accounts are off

@@ -41,7 +41,10 @@ def most_seconds(characters: int) -> float:
 class Evaluator(Protocol):
     """Judges each text by itself: a verdict does not depend on what else was asked."""
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]: ...
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
+        """`jailbreaks`: False where nobody asks for them, so that no time is spent on them; what is said of them then
+        means nothing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

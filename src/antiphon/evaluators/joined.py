@@ -23,7 +23,7 @@ def found_in(halves: tuple[str, str] | None, verdict: Verdict, evaluator: Evalua
     verdict = replace(verdict, jailbreak=None, jailbreak_score=None, error=None)
     if not verdict.lists and verdict.severities in (None, SAFE):
         return verdict
-    alone = worst(evaluator.judge(list(halves), stage))
+    alone = worst(evaluator.judge(list(halves), stage, jailbreaks=False))
     severities = None if verdict.severities is None else _severities(verdict, alone)
     return replace(
         verdict,

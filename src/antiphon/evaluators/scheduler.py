@@ -14,7 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Final, NamedTuple
 
 from antiphon.evaluators.backends import Backend
 from antiphon.evaluators.joined import found_in, without_jailbreak
@@ -56,6 +56,11 @@ class Piece:
         self.text = text
         self.halves = halves  # of a join
         self.is_frame = is_frame
+
+    @property
+    def is_whole(self) -> bool:
+        """A text of its own, which may be a jailbreak: no join, and not the application's words."""
+        return self.halves is None and not self.is_frame
 
 
 class Question:
@@ -101,7 +106,12 @@ class Question:
         self._reply(Told(self.id, self.verdict, each=None if self.verdict.error == FAILED else self._each))
 
 
-Group = tuple[str, Stage]  # what can be judged in one call: by whom, and on which side
+class JudgedTogether(NamedTuple):
+    """What can be judged in one call."""
+
+    name: str  # by whom
+    stage: Stage
+    jailbreaks: bool  # whether anybody asks for them
 
 
 class Scheduler:
@@ -193,8 +203,8 @@ class Scheduler:
             judging = self._loop.run_in_executor(self._thread, self._judge, groups)
             judging.add_done_callback(lambda done: self._judged(groups, done))
 
-    def _batch(self) -> dict[Group, list[Piece]]:
-        groups: dict[Group, list[Piece]] = {}
+    def _batch(self) -> dict[JudgedTogether, list[Piece]]:
+        groups: dict[JudgedTogether, list[Piece]] = {}
         pieces = characters = 0
         for case in self._turn():
             while case.pieces:
@@ -207,7 +217,8 @@ class Scheduler:
                 if known is not None:
                     self._settle(piece, known)
                 else:
-                    groups.setdefault((piece.name, case.stage), []).append(piece)
+                    group = JudgedTogether(piece.name, case.stage, piece.is_whole)
+                    groups.setdefault(group, []).append(piece)
                     self._begin(case)
                     pieces += 1
                     characters += size
@@ -231,37 +242,40 @@ class Scheduler:
         self._passed = self._passed + 1 if waiting and waiting[0] is not oldest else 0
         return waiting
 
-    def _judge(self, groups: dict[Group, list[Piece]]) -> dict[Group, list[Verdict] | Exception]:
+    def _judge(self, groups: dict[JudgedTogether, list[Piece]]) -> dict[JudgedTogether, list[Verdict] | Exception]:
         """In the thread. A part that fails, fails alone."""
-        found: dict[Group, list[Verdict] | Exception] = {}
-        for (name, stage), pieces in groups.items():
+        found: dict[JudgedTogether, list[Verdict] | Exception] = {}
+        for group, pieces in groups.items():
+            name, stage, jailbreaks = group
             try:
                 evaluator = self._parts[name].evaluator
-                verdicts = evaluator.judge([piece.text for piece in pieces], stage)
+                verdicts = evaluator.judge([piece.text for piece in pieces], stage, jailbreaks=jailbreaks)
                 if len(verdicts) != len(pieces):
                     raise ValueError("verdicts are missing")
                 pairs = zip(pieces, verdicts, strict=True)
-                found[name, stage] = [
+                found[group] = [
                     without_jailbreak(verdict) if piece.is_frame else found_in(piece.halves, verdict, evaluator, stage)
                     for piece, verdict in pairs
                 ]
             except Exception as error:
-                found[name, stage] = error
+                found[group] = error
         return found
 
     def _judged(
-        self, groups: dict[Group, list[Piece]], done: asyncio.Future[dict[Group, list[Verdict] | Exception]]
+        self,
+        groups: dict[JudgedTogether, list[Piece]],
+        done: asyncio.Future[dict[JudgedTogether, list[Verdict] | Exception]],
     ) -> None:
         self.began = None
         if done.cancelled():
             return
         for group, found in done.result().items():
             if isinstance(found, Exception):
-                self._blame(group[0], found)
+                self._blame(group.name, found)
                 for piece in groups[group]:
                     self._settle(piece, FAILURE)
             else:
-                memory = self._memories[group[0]]
+                memory = self._memories[group.name]
                 for piece, verdict in zip(groups[group], found, strict=True):
                     memory.keep(piece.key, verdict)
                     self._settle(piece, verdict)

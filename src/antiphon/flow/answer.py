@@ -34,7 +34,7 @@ from antiphon.flow.judge import (
 )
 from antiphon.flow.keep import keep_answer, record_answer
 from antiphon.flow.large import read_large
-from antiphon.flow.ports import Incoming, Relayed
+from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.relay import RelayRequest, RelayTurn, relay
 from antiphon.flow.relayed import RELAYED, RelayEndpoint
@@ -121,6 +121,10 @@ class Turns:
     @property
     def open_turns(self) -> int:
         return len(self._running.turns)
+
+    def describe(self) -> list[Document]:
+        """The turns under way, for whoever looks after the gateway."""
+        return self._running.describe()
 
     async def close(self) -> None:
         await self._running.close()

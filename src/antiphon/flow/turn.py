@@ -178,7 +178,7 @@ class Turn(msgspec.Struct, Generic[R]):
         request, route, attempts, usage = self.request, self.route, self.attempts, self.usage
         is_read = request is not UNREAD
         client = self.client
-        remote = client.remote
+        remote, path = client.remote, client.path
         entry = Entry(
             time=wall,
             request_id=self.id,
@@ -186,7 +186,7 @@ class Turn(msgspec.Struct, Generic[R]):
             ms=int((now - self.began) * 10_000) / 10,
             client=remote.address,
             method=client.method.decode("latin-1"),
-            path=client.path[:MODEL_SHOWN].decode("latin-1"),
+            path=(path if len(path) <= MODEL_SHOWN else path[:MODEL_SHOWN]).decode("latin-1"),
             dialect=self.dialect.name,
             key=self.key,
             model=request.model[:MODEL_SHOWN] or None,

@@ -81,6 +81,15 @@ class Sink(Protocol):
     def on_fail(self, error: ClientError) -> None: ...
 
 
+class WholeSink:
+    """A sink that takes the usual JSON answer, status 200 and all in one read, in one call instead of three."""
+
+    __slots__ = ()
+
+    def on_whole(self, body: bytes) -> None:
+        raise NotImplementedError
+
+
 class Pieces(Protocol):
     """A large body. It can be read again."""
 

@@ -19,6 +19,7 @@ from antiphon.http.call import (
     RelayCall,
     Sink,
     Timeouts,
+    WholeSink,
 )
 from antiphon.http.origin import Origin, parse_url
 from antiphon.http.pool import Pool
@@ -38,6 +39,7 @@ __all__ = [
     "RelayCall",
     "Sink",
     "Timeouts",
+    "WholeSink",
     "parse_url",
     "proxy_for",
     "ssl_context",

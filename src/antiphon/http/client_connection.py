@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from httptools import HttpParserError, HttpParserUpgrade
 
-from antiphon.http.call import READING, WAITING, Call, Failure, Pieces
+from antiphon.http.call import READING, WAITING, Call, Failure, Pieces, WholeSink
 from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.client_socket import Look, is_undelivered, watch
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SMALL: Final = 32 * 1024  # bytes
 PIECE: Final = 256 * 1024  # bytes of a large request that are written at once
+OK: Final = 200
 MAX_INTERIM: Final = 32  # 1xx answers before the final one
 _EVENT_STREAM: Final = b"text/event-stream"
 _JSON: Final = b"application/json"
@@ -262,33 +263,33 @@ class Connection(asyncio.Protocol):
             self._pool.blame(call, error)
 
     def _whole(self, call: Call, size: int) -> bool:
-        """The usual JSON answer: small, unencoded, all in one read. Saves 0.9 us; False: take it step by step."""
-        reader, pieces = self._reader, self._pieces
+        """The usual JSON answer: small, unencoded, all in one read. Saves 2 us; False: take it step by step."""
+        reader, pieces, pool, sink = self._reader, self._pieces, self._pool, call.sink
         headers = reader.headers
         if (
             self._fruitless
             or size > SMALL
-            or size > self._pool.max_body
+            or size > pool.max_body
             or reader.end != 1
             or len(pieces) != 1
             or not reader.keep
+            or reader.status != OK
             or call.is_head
             or call.paused
+            or call.source is not None
+            or self._unsent is not None
+            or not isinstance(sink, WholeSink)
+            or not headers.get(b"content-type", b"").startswith(_JSON)
             or b"content-length" not in headers
             or b"content-encoding" in headers
             or reader.is_over(size)
         ):
             return False
         body = pieces.pop()
-        call.request = None
-        call.phase = READING
-        self._opened = True
-        self._inflater = None
-        call.sink.on_head(reader.status, headers)
-        if self.call is call:
-            call.sink.on_data(body)
-        if self.call is call:
-            self._finish(call)
+        self.call = None
+        pool.finish(call)
+        pool.park(self)
+        sink.on_whole(body)  # told last: it may send again, on this very connection
         return True
 
     def _open(self, call: Call, size: int, fault: str) -> bool:

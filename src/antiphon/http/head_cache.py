@@ -26,6 +26,7 @@ class KnownHead(Struct, eq=False):
     before: bytes
     after: bytes
     size: int
+    digits: int  # of content-length; another number may come
     method: bytes
     path: bytes
     query: bytes
@@ -44,4 +45,6 @@ def know(data: bytes, request: Request) -> KnownHead | None:
     if end > LARGEST or request.http10 or not request.keep_alive or not ACTING.isdisjoint(request.headers):
         return None
     before, after = data[: digits.start(1)], data[digits.end(1) : end]
-    return KnownHead(before, after, end, request.method, request.path, request.query, request.headers.copy())
+    return KnownHead(
+        before, after, end, len(digits[1]), request.method, request.path, request.query, request.headers.copy()
+    )

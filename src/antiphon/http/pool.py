@@ -131,17 +131,10 @@ class Pool:
             rest = OnePiece(body) if isinstance(body, bytes) else body
             request = self._large_head(method, path, headers, rest.size)
         elif body or method in _BODIED:
-            request = b"%b %b%b%b%bcontent-length: %d\r\n\r\n%b" % (
-                method,
-                self._target,
-                path,
-                self._prefix,
-                headers,
-                len(body),
-                body,
-            )
+            size = b"content-length: %d\r\n\r\n" % len(body)  # to join takes half the time of a longer format
+            request = b"".join((method, self._target, path, self._prefix, headers, size, body))
         else:
-            request = b"%b %b%b%b%b\r\n" % (method, self._target, path, self._prefix, headers)
+            request = b"%b%b%b%b%b\r\n" % (method, self._target, path, self._prefix, headers)
         if self._timer is None:
             self.now = loop.time()
             self._timer = loop.call_later(TICK, self._tick)
@@ -150,13 +143,14 @@ class Pool:
         if len(self._active) > self._most_running:
             self._queue(call)
             return call
-        idle = self._idle
-        # As nearly always; without a call of its own.
-        if idle and (transport := idle[-1].transport) and not transport.is_closing() and not idle[-1].look(0):
-            call.reused = True
-            idle.pop().begin(call)
-        else:
-            self._start(call)
+        if self._idle:  # as nearly always; without a call of its own
+            connection = self._idle.pop()
+            if (transport := connection.transport) and not transport.is_closing() and not connection.look(0):
+                call.reused = True
+                connection.begin(call)
+                return call
+            connection.abort()
+        self._start(call)
         return call
 
     def relay(
@@ -172,7 +166,7 @@ class Pool:
         is known. It goes on a connection of its own: on one that has served before it could not be sent again."""
         loop = self._loop = self._loop or asyncio.get_running_loop()
         source = None if isinstance(body, bytes) else body
-        head = b"%b %b%b%b%b" % (method, self._target, path, self._prefix, headers)
+        head = b"%b%b%b%b%b" % (method, self._target, path, self._prefix, headers)
         if isinstance(body, bytes):
             sized = b"content-length: %d\r\n" % len(body) if body or method in _BODIED else b""
             request = b"%b%b\r\n%b" % (head, sized, body)
@@ -194,7 +188,7 @@ class Pool:
         return call
 
     def _large_head(self, method: bytes, path: bytes, headers: bytes, size: int) -> bytes:
-        return b"%b %b%b%b%bcontent-length: %d\r\n\r\n" % (method, self._target, path, self._prefix, headers, size)
+        return b"%b%b%b%b%bcontent-length: %d\r\n\r\n" % (method, self._target, path, self._prefix, headers, size)
 
     async def close(self) -> None:
         """Calls still running fail with RESET; returns when every socket is closed (or after a second)."""
@@ -363,10 +357,10 @@ class Pool:
 
 
 def _request_parts(origin: Origin, proxy: Proxy | None) -> tuple[bytes, bytes]:
-    """-> (what stands before the path, all between the path and the sender's headers)"""
+    """-> (what stands between the method and the path, all between the path and the sender's headers)"""
     host = origin.host_header.encode("ascii")
     fixed = b" HTTP/1.1\r\nhost: %b\r\naccept-encoding: identity\r\n" % host
     if proxy is None or origin.tls:
-        return b"", fixed
+        return b" ", fixed
     # RFC 9112 §3.2.2: a proxy is asked in absolute form, and it, not the origin, reads its credentials.
-    return b"http://" + host, fixed + proxy.header
+    return b" http://" + host, fixed + proxy.header

@@ -210,24 +210,19 @@ class ServerConnection(asyncio.Protocol):
     def _on_request(self, request: Request) -> None:
         if self._mode is not OPEN:
             return
-        size = len(request.body)
-        bodies = self.server.bodies
-        if size and bodies.held + size > bodies.limit:
+        server = self.server
+        bodies = server.bodies
+        held = bodies.held + len(request.body)
+        if held > bodies.limit and request.body:
             self._refuse(Refusal(503, SPENT), request)
             return
-        bodies.held += size
-        if request.upload is not None:
-            request.upload.owner = self
-            request.upload.check_room()
-            self._spare = max(self._spare, request.max_upload)  # it may be answered before its end
-        elif not request.keep_alive:
-            self._spare = max(self._spare, request.max_upload)
-            self._mode = ENDED
+        bodies.held = held
+        if request.upload is not None or not request.keep_alive:
+            self._note_last(request)
         self.served = True
         self.deadline = inf
         self._wait = IDLE
         self._owes_continue = False
-        server = self.server
         exchange = Exchange(self, request, server.clock())
         if self._exchange is not None or self._queue or self.stall != inf:
             self._enqueue(exchange)
@@ -237,6 +232,15 @@ class ServerConnection(asyncio.Protocol):
             server.handler(exchange)
         except Exception as error:
             self._apologise(exchange, error)
+
+    def _note_last(self, request: Request) -> None:
+        """An upload, which may be answered before its end, or the last request of the connection."""
+        self._spare = max(self._spare, request.max_upload)
+        if request.upload is not None:
+            request.upload.owner = self
+            request.upload.check_room()
+        else:
+            self._mode = ENDED
 
     def _on_expect(self) -> None:
         if self._exchange is None and not self._queue:
@@ -328,10 +332,10 @@ class ServerConnection(asyncio.Protocol):
         """The running exchange is finished."""
         exchange, self._exchange = self._exchange, None
         assert exchange is not None
-        server = self.server
-        server.bodies.held -= len(exchange.request.body)
-        if exchange.request.upload is not None:
-            exchange.request.upload.close()
+        server, request = self.server, exchange.request
+        server.bodies.held -= len(request.body)
+        if request.upload is not None:
+            request.upload.close()
         if exchange.on_end is not None:
             server.call(exchange.on_end)
         if not keep:

@@ -131,13 +131,17 @@ class RequestReader:
         known = self._known
         if known is not None and self._fresh:
             size = len(data) - known.size
-            head = b"%b%d%b" % (known.before, size, known.after)
-            # The right length too: a size with more digits than before would leave another size for the body.
-            if len(head) == known.size and data.startswith(head) and size <= self._limits.max_body:
+            digits = b"%d" % size
+            if len(digits) != known.digits:
+                size += known.digits - len(digits)
+                digits = b"%d" % size
+            head = known.before + digits + known.after
+            # The right length too: with another number of digits there may be no size that fits.
+            if len(head) + size == len(data) and data.startswith(head) and size <= self._limits.max_body:
                 self._misses = 1
                 headers = known.headers.copy()
-                headers[b"content-length"] = b"%d" % size
-                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[known.size :]))
+                headers[b"content-length"] = digits
+                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[len(head) :]))
                 return
         self._whole = data if self._fresh and self._misses < MISSES else b""
         self.feed(data)

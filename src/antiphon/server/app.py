@@ -31,12 +31,13 @@ from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_
 from antiphon.server.cors import Cors
 from antiphon.server.keys import Key, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
 from antiphon.server.stored import StoredAnswers
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
-FIXED = b"openai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
+# The end of the line of x-request-id, and the lines behind it.
+FIXED = b"\r\nopenai-version: 2020-10-01\r\nopenai-organization: antiphon\r\n"
 FAULT_CODES = {
     408: "timeout",
     413: "request_too_large",
@@ -160,7 +161,7 @@ class App:
         if place is None or (self._stored is None and place.endpoint is Endpoint.STORED):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
-        if (place.endpoint is not Endpoint.CHAT or request.method != b"POST") and self._needs_no_key(request, place):
+        if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
         key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
@@ -189,8 +190,8 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
@@ -215,7 +216,7 @@ class App:
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
             request_id,
-            place.endpoint.value,
+            place.word,
             dialect,
             client,
             strict or (b"x-antiphon-strict" in headers and headers[b"x-antiphon-strict"].lower() in TRUE),
@@ -361,7 +362,7 @@ class App:
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
-        lines = b"x-request-id: %b\r\n%b" % (request_id.encode(), FIXED)
+        lines = b"x-request-id: " + request_id.encode() + FIXED
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
@@ -26,6 +26,7 @@ class Endpoint(Enum):
     READY = "ready"
 
 
+CHAT = Endpoint.CHAT  # an Enum looks a member up by a descriptor, in 0.1 us
 HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
 
 
@@ -56,6 +57,10 @@ class Place:
     path: bytes = b""  # of a relayed request, behind the prefix
     api: str = ""  # another API than Chat Completions (`apis`); its dialect has the same name
     action: str = ""  # which of the API's paths it is
+    word: str = field(init=False)  # of the endpoint
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", self.endpoint.value)
 
 
 # Paths that are relayed, behind the prefix; `{}` stands for an id.

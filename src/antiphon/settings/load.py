@@ -29,7 +29,13 @@ def load(
     """`path` None: ./antiphon.toml if there is one. `listen`: as --listen on the command line, above all others."""
     if path is None and os.path.exists(DEFAULT_PATH):
         path = DEFAULT_PATH
-    text = "" if path is None else _read(path)
+    return load_text("" if path is None else _read(path), path, environ, protocols, listen=listen)
+
+
+def load_text(
+    text: str, path: str | None, environ: Mapping[str, str], protocols: Collection[str], *, listen: str | None = None
+) -> Settings:
+    """Settings of this text. `path`: of the file that it is from; faults name it, and relative paths begin there."""
     document = _decode(text, path)
     places = Places(path, text)
     faults = Faults(document, places)

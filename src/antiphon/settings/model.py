@@ -48,6 +48,7 @@ class TlsSettings:
 class ServerSettings:
     listen: Address = Address("127.0.0.1", 8080)
     control: Address | None = Address("127.0.0.1", 8081)  # None: no control plane
+    admin_secret: Secret | None = None  # None: made at the first start
     workers: int = 1
     dialect: str = "openai"
     auth: bool = False

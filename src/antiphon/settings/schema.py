@@ -93,6 +93,7 @@ SERVER = Table(
     {
         "listen": ADDRESS,
         "control": CONTROL,
+        "admin_secret": SECRET,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,

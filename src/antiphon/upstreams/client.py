@@ -25,7 +25,7 @@ from antiphon import sse
 from antiphon.chat.failure import read_failure
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
-from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall
+from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall, WholeSink
 from antiphon.upstreams.catalog import MODEL, VendorRow
 from antiphon.upstreams.models import ask_models
 from antiphon.upstreams.prepare import PlainRules, pass_through, plain_rules, prepare
@@ -34,6 +34,7 @@ from antiphon.upstreams.relay import BesidePaths, RelayAnswer, asked_lines, with
 TIMEOUTS = frozenset({Failure.CONNECT_TIMEOUT, Failure.FIRST_BYTE_TIMEOUT, Failure.IDLE_TIMEOUT, Failure.TOTAL_TIMEOUT})
 SECONDS = re.compile(rb"[0-9]{1,9}(\.[0-9]{1,9})?")
 FULL = frozenset({Failure.BUSY, Failure.QUEUE_TIMEOUT})
+OK = 200
 ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
@@ -199,7 +200,7 @@ def connection_options(headers: Mapping[bytes, bytes]) -> set[bytes]:
     return {option.strip().lower() for option in headers[b"connection"].split(b",")}
 
 
-class UpstreamAnswer:
+class UpstreamAnswer(WholeSink):
     """One call's answer as it arrives: bytes in, documents out."""
 
     __slots__ = (
@@ -265,6 +266,12 @@ class UpstreamAnswer:
                 if self._retry_after is not None:
                     error.retry_after = self._retry_after
                 self._fail(error, f"HTTP {self._status}")
+        except Exception as error:
+            self._broken(error)
+
+    def on_whole(self, body: bytes) -> None:
+        try:
+            self._receiver.whole(body, self._source)
         except Exception as error:
             self._broken(error)
 

@@ -15,7 +15,7 @@ from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change, Document, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import ForeignProtocol, StreamDecoder
-from antiphon.upstreams.client import ANSWERED, Access, Destination, HttpUpstream, UpstreamAnswer, read_retry_after
+from antiphon.upstreams.client import ANSWERED, OK, Access, Destination, HttpUpstream, UpstreamAnswer, read_retry_after
 from antiphon.upstreams.foreign_text import (
     OurEvent,
     VendorEvent,
@@ -184,6 +184,11 @@ class ForeignAnswer(UpstreamAnswer):
             self._fail(error, "no answer")
         except Exception as error:
             self._broken(error)
+
+    def on_whole(self, body: bytes) -> None:
+        self._status = OK
+        self._body.append(body)
+        self.on_end()
 
     @property
     def _is_stream(self) -> bool:

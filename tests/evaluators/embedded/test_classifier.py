@@ -72,6 +72,14 @@ def test_harmful(classifier: Classifier, category: str, stage: Stage) -> None:
     assert verdict.scores[index] >= 0.5
 
 
+def test_harm_is_found_where_no_jailbreak_is_sought(classifier: Classifier) -> None:
+    """Under [own-words] nobody asks for jailbreaks."""
+    texts = [*HARMFUL.values(), JAILBREAK, SYSTEM]
+    both = classifier.judge(texts, Stage.PROMPT)
+    harm = classifier.judge(texts, Stage.PROMPT, jailbreaks=False)
+    assert [verdict.severities for verdict in harm] == [verdict.severities for verdict in both]
+
+
 @pytest.mark.parametrize("stage", list(Stage))
 @pytest.mark.parametrize("text", HARMLESS)
 def test_harmless(classifier: Classifier, text: str, stage: Stage) -> None:

@@ -28,13 +28,14 @@ class Cascade:
         self._reader = Reader(small, encoder, np.array(calibration.sure, dtype=np.float32))
         self._calibration = calibration
 
-    def __call__(self, text: str) -> CascadeScores:
-        """For each label the largest logit of all windows, less what many windows would reach by chance."""
+    def __call__(self, text: str, sought: int = len(LABELS)) -> CascadeScores:
+        """For each label the largest logit of all windows, less what many windows would reach by chance. `sought`: no
+        window is read twice for a label behind the first so many."""
         ids = self._tokens.encode(text)
         windows = cut(ids)
         if not windows:
             return CascadeScores([_FLOOR] * len(LABELS), 0)
-        largest = self._reader(windows).max(axis=0) - self._calibration.bar(len(windows))
+        largest = self._reader(windows, sought).max(axis=0) - self._calibration.bar(len(windows))
         return CascadeScores([float(logit) for logit in largest], len(ids))
 
 
@@ -46,10 +47,10 @@ class Reader:
         self._encoder = encoder
         self._sure = sure
 
-    def __call__(self, windows: list[list[int]]) -> Logits:
+    def __call__(self, windows: list[list[int]], sought: int = len(LABELS)) -> Logits:
         first = np.stack([self._small(window) for window in windows]) - self._sure
         judged: Logits = (np.minimum(first, 0.0) + _BENIGN).astype(np.float32)
-        doubt = first.max(axis=1)
+        doubt = first[:, :sought].max(axis=1)
         for index in np.argsort(-doubt, kind="stable")[:READ_AT_MOST]:
             if doubt[index] >= 0:
                 judged[index] = self._encoder([CLS, *windows[index], SEP])

@@ -23,6 +23,8 @@ from antiphon.safety.verdict import CATEGORIES, SAFE, UNSUPPORTED_LANGUAGE, Seve
 
 WEIGHTS: Final = Path(__file__).parent.parent / "weights"
 _JAILBREAK: Final = LABELS.index("jailbreak")
+_ALL: Final = len(LABELS)  # the first so many labels are sought
+_HARM: Final = len(CATEGORIES)
 _HATE: Final = CATEGORIES.index("hate")
 _SELF_HARM: Final = CATEGORIES.index("self_harm")
 _OUTRIGHT: Final = 0.6  # the score of what a phrase says
@@ -69,19 +71,22 @@ class Classifier:
         is_legible = Legible(tokens.ids)
         return cls(normaliser, Disguises(tokens.ids), gate, cascade, heads, self_harm, calibration, early, is_legible)
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
-        return [self._judge(text, stage) for text in texts]
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
+        sought = _ALL if jailbreaks and stage is Stage.PROMPT else _HARM
+        return [self._judge(text, stage, sought) for text in texts]
 
-    def _judge(self, text: str, stage: Stage) -> Verdict:
+    def _judge(self, text: str, stage: Stage, sought: int) -> Verdict:
         """The text as it stands, and as it is meant where it looks disguised."""
-        verdict = self._read(text, stage)
+        verdict = self._read(text, stage, sought)
         for reading in self._disguises.readings(text):
-            verdict |= replace(self._read(reading, stage), error=None)  # a guess: what language it is says nothing
+            verdict |= replace(
+                self._read(reading, stage, sought), error=None
+            )  # a guess: what language it is says nothing
         return verdict
 
-    def _read(self, text: str, stage: Stage) -> Verdict:
+    def _read(self, text: str, stage: Stage, sought: int) -> Verdict:
         parts = self._gate.split(self._normalise(text))
-        found = [self._part(name, part, stage) for name, part in parts.texts.items()]
+        found = [self._part(name, part, stage, sought) for name, part in parts.texts.items()]
         if not found:
             return _unjudged(stage, UNSUPPORTED_LANGUAGE if parts.unread else None)
         return Verdict(
@@ -92,13 +97,13 @@ class Classifier:
             error=UNSUPPORTED_LANGUAGE if parts.unread or any(v.error for v in found) else None,
         )
 
-    def _part(self, language: str, text: str, stage: Stage) -> Verdict:
-        return self._english(text, stage) if language == ENGLISH else self._other(language, text, stage)
+    def _part(self, language: str, text: str, stage: Stage, sought: int) -> Verdict:
+        return self._english(text, stage, sought) if language == ENGLISH else self._other(language, text, stage)
 
-    def _english(self, text: str, stage: Stage) -> Verdict:
+    def _english(self, text: str, stage: Stage, sought: int) -> Verdict:
         if not self._is_legible(text):
             return _unjudged(stage, UNSUPPORTED_LANGUAGE)
-        logits, tokens = self._cascade(text)
+        logits, tokens = self._cascade(text, sought)
         pairs = list(zip(self._calibration.at(stage, tokens), logits, strict=True))
         jailbreak_cuts, jailbreak_logit = pairs[_JAILBREAK]
         prompt = stage is Stage.PROMPT

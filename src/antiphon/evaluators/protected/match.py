@@ -22,7 +22,7 @@ class ProtectedMaterial:
     def __init__(self, indexes: Sequence[ProtectedIndex]) -> None:
         self._indexes = tuple(indexes)
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
         if stage is not Stage.ANSWER:
             return [NOTHING] * len(texts)
         return [self._judge(text) for text in texts]

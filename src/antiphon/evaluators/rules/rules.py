@@ -22,7 +22,7 @@ class Rules:
     def __init__(self, lists: Sequence[RuleList]) -> None:
         self._lists = [_Compiled(checked(rules)) for rules in lists]
 
-    def judge(self, texts: Sequence[str], stage: Stage) -> list[Verdict]:
+    def judge(self, texts: Sequence[str], stage: Stage, *, jailbreaks: bool = True) -> list[Verdict]:
         """On both sides of the model alike; who wants one side only asks for that side only."""
         return [Verdict(lists=self._met(text)) for text in texts]
 

@@ -1,0 +1,68 @@
+"""How the control process and the supervisor ask a worker something: a unix socket in the gateway's private directory.
+
+A question is a line of JSON, `{"ask": NAME, "size": BYTES}`, with so many bytes behind it; the answer is a line of
+JSON. One question for each connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+import msgspec
+
+LONGEST_LINE: Final = 32 * 1024 * 1024
+LARGEST: Final = 256 * 1024 * 1024  # bytes behind a question
+PATIENCE: Final = 10.0  # seconds for an answer
+
+Answer = Callable[[bytes], Awaitable[Any]]
+
+
+class Question(msgspec.Struct):
+    ask: str
+    size: int = 0
+
+
+def socket_path(room: str, worker: int) -> str:
+    return os.path.join(room, f"worker-{worker}.sock")
+
+
+class NoAnswer(Exception):
+    """The worker is gone, or does not answer."""
+
+
+async def listen(room: str, worker: int, answers: Mapping[str, Answer]) -> asyncio.Server:
+    """In the worker. The socket of its predecessor is replaced."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, EOFError, msgspec.MsgspecError, ValueError):
+            question = msgspec.json.decode(await reader.readline(), type=Question)
+            if question.ask in answers and 0 <= question.size <= LARGEST:
+                data = await reader.readexactly(question.size)
+                writer.write(msgspec.json.encode(await answers[question.ask](data)) + b"\n")
+                await writer.drain()
+        writer.close()
+
+    path = socket_path(room, worker)
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    return await asyncio.start_unix_server(serve, path)
+
+
+async def ask(room: str, worker: int, name: str, data: bytes = b"", patience: float = PATIENCE) -> Any:
+    """Raises NoAnswer."""
+    try:
+        async with asyncio.timeout(patience):
+            reader, writer = await asyncio.open_unix_connection(socket_path(room, worker), limit=LONGEST_LINE)
+            try:
+                writer.write(msgspec.json.encode(Question(name, len(data))) + b"\n" + data)
+                await writer.drain()
+                line = await reader.readline()
+            finally:
+                writer.close()
+            return msgspec.json.decode(line)
+    except (OSError, ValueError, msgspec.MsgspecError) as error:  # TimeoutError is an OSError
+        raise NoAnswer(f"worker {worker} does not answer") from error
