@@ -1,6 +1,7 @@
 """Kept answers of other APIs: fetched where a request goes on from them, and kept before the client has its answer.
 
-A client that has its answer may go on from it at once. So it is kept first; where that fails, the answer says so.
+A client that has its answer may go on from it at once. So it is kept first; where that fails, the answer says so
+[response-kept].
 """
 
 from __future__ import annotations
