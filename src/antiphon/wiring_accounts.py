@@ -13,7 +13,7 @@ from antiphon.billing.issued_keys import IssuedKeys, allowed
 from antiphon.flow.ports import Account
 from antiphon.log import Log, append, error_line
 from antiphon.safety.policies import Policies
-from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.keys import ClientKey, KeyRing, digest
 from antiphon.settings import Settings
 from antiphon.settings.limits import caller_of
 from antiphon.settings.model import PolicySettings
@@ -72,7 +72,7 @@ def completion_client(plan: AccountsPlan | None, log: Log) -> CompletionClient |
 def key_ring(settings: Settings, issued: IssuedKeys | None) -> KeyRing:
     server = settings.server
     keys = [
-        Key(
+        ClientKey(
             key.name,
             digest(key.secret.reveal().encode()),
             key.dialect,

@@ -21,7 +21,7 @@ PATIENCE: Final = 10.0  # seconds for an answer
 Answer = Callable[[bytes], Awaitable[Any]]
 
 
-class Question(msgspec.Struct):
+class WorkerQuestion(msgspec.Struct):
     ask: str
     size: int = 0
 
@@ -39,7 +39,7 @@ async def listen(room: str, worker: int, answers: Mapping[str, Answer]) -> async
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, EOFError, msgspec.MsgspecError, ValueError):
-            question = msgspec.json.decode(await reader.readline(), type=Question)
+            question = msgspec.json.decode(await reader.readline(), type=WorkerQuestion)
             if question.ask in answers and 0 <= question.size <= LARGEST:
                 data = await reader.readexactly(question.size)
                 writer.write(msgspec.json.encode(await answers[question.ask](data)) + b"\n")
@@ -58,7 +58,7 @@ async def ask(room: str, worker: int, name: str, data: bytes = b"", patience: fl
         async with asyncio.timeout(patience):
             reader, writer = await asyncio.open_unix_connection(socket_path(room, worker), limit=LONGEST_LINE)
             try:
-                writer.write(msgspec.json.encode(Question(name, len(data))) + b"\n" + data)
+                writer.write(msgspec.json.encode(WorkerQuestion(name, len(data))) + b"\n" + data)
                 await writer.drain()
                 line = await reader.readline()
             finally:

@@ -29,9 +29,9 @@ from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing
+from antiphon.server.keys import ClientKey, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, EndpointName, PathMatch, dialect_of, find
 from antiphon.server.stored import StoredAnswers
 from antiphon.server.stored_responses import StoredResponses
 from antiphon.server.wrong_keys import WrongKeys
@@ -61,21 +61,21 @@ class AppOptions:
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
-class Asked(Struct):
+class BodyModel(Struct):
     """Of a body, the model."""
 
     model: str = ""
 
 
-MODEL = Decoder(Asked)
+MODEL = Decoder(BodyModel)
 
 
 class Admission(Struct):
     """What the head of a request says of it."""
 
-    place: Place
+    place: PathMatch
     dialect: str
-    key: Key | None  # None: none is needed
+    key: ClientKey | None  # None: none is needed
 
 
 class App:
@@ -112,7 +112,7 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if admission.place.endpoint is Endpoint.STORED and request.method != b"OPTIONS":
+            if admission.place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
                 self._begin_stored(exchange, request_id, admission)
             elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
@@ -143,7 +143,7 @@ class App:
         place = find(request.path)
         if (
             place is not None
-            and place.endpoint is Endpoint.RELAY
+            and place.endpoint is EndpointName.RELAY
             and is_form(request.headers.get(b"content-type", b""))
         ):
             request.max_upload = self._options.max_upload
@@ -160,7 +160,7 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
-        if place is None or (self._stored is None and place.endpoint is Endpoint.STORED and not place.api):
+        if place is None or (self._stored is None and place.endpoint is EndpointName.STORED and not place.api):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
@@ -213,7 +213,9 @@ class App:
         if self._callers.is_limited:
             self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
+        is_relayed = place.relay and (
+            place.endpoint is EndpointName.RELAY or self._is_routed(request.body, place.relay)
+        )
         kind = RelayClient if is_relayed else ChatClient
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
@@ -231,7 +233,7 @@ class App:
         )
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
-        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
+        if request.query and dialect.name == "skytells" and place.endpoint is EndpointName.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         if isinstance(client, RelayClient):
             asked = Relayed(place.relay, client, request.method, place.path, request.query, request.body)
@@ -240,7 +242,7 @@ class App:
         else:
             self._turns.begin(incoming)
 
-    def _api_call(self, place: Place, request: Request, *, strict: bool) -> ApiCall:
+    def _api_call(self, place: PathMatch, request: Request, *, strict: bool) -> ApiCall:
         entropy = self._gateway.entropy
         return ApiCall(
             APIS[place.api],
@@ -291,7 +293,7 @@ class App:
 
     # Everything else
 
-    def _needs_no_key(self, request: Request, place: Place) -> bool:
+    def _needs_no_key(self, request: Request, place: PathMatch) -> bool:
         """Preflights, wrong methods and questions of health come before the key."""
         if self._cors.preflight(request.method, request.headers) is not None:
             return True
@@ -304,9 +306,9 @@ class App:
         preflight = self._cors.preflight(exchange.request.method, exchange.request.headers)
         if preflight is not None:
             self._send(exchange, request_id, 204, preflight, b"")
-        elif endpoint is Endpoint.HEALTH:
+        elif endpoint is EndpointName.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
-        elif endpoint is Endpoint.READY:
+        elif endpoint is EndpointName.READY:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
@@ -316,7 +318,7 @@ class App:
     def _list(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         """Upstreams may have to be asked first."""
         place, dialect = admission.place, self._gateway.dialects[admission.dialect]
-        name = place.model if place.endpoint is Endpoint.MODEL else None
+        name = place.model if place.endpoint is EndpointName.MODEL else None
         asked = self._models.refresh(name, sized=dialect.tells_sizes)
         if asked is None:
             self._answer_list(exchange, request_id, dialect, admission)
@@ -326,7 +328,7 @@ class App:
     def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, admission: Admission) -> None:
         """A key sees the models that it may use [own-models]."""
         place, account = admission.place, None if admission.key is None else admission.key.account
-        if place.endpoint is Endpoint.MODELS:
+        if place.endpoint is EndpointName.MODELS:
             shown = [model for model in self._models.list_all() if account is None or account.may_use(model["id"])]
             self._json(exchange, request_id, 200, dialect.write_models(shown))
             return
@@ -362,7 +364,7 @@ class App:
         wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
         self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
 
-    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+    def _gives_receipt(self, request: Request, key: ClientKey | None) -> bool:
         """It was asked for, and may be: a receipt names upstreams."""
         allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE

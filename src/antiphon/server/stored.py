@@ -22,7 +22,7 @@ from antiphon.flow.stored import (
     write_stored,
 )
 from antiphon.server.page_query import LONGEST, no_cursor, read_limit, read_order, read_query
-from antiphon.server.paths import Place
+from antiphon.server.paths import PathMatch
 
 MOST_FILTERS: Final = 16
 encode = msgspec.json.Encoder().encode
@@ -33,7 +33,7 @@ class StoredAnswers:
         self._store = store
         self._bounds = bounds
 
-    async def answer(self, place: Place, method: bytes, query: bytes, body: bytes, owner: str) -> bytes:
+    async def answer(self, place: PathMatch, method: bytes, query: bytes, body: bytes, owner: str) -> bytes:
         """The body of the answer. Raises RequestError, OverloadError."""
         if not place.model:
             return await self._list(query, owner)

@@ -11,7 +11,7 @@ from antiphon.apis.responses.stored import KIND, KeptInput
 from antiphon.errors import RequestError
 from antiphon.flow.stored import CompletionStore, StoredCompletion, write_list
 from antiphon.server.page_query import LONGEST, no_cursor, read_limit, read_order, read_query
-from antiphon.server.paths import Place
+from antiphon.server.paths import PathMatch
 
 NO_CANCEL: Final = "Cannot cancel a synchronous response: only those that are made in the background can be cancelled."
 encode = msgspec.json.Encoder().encode
@@ -22,7 +22,7 @@ class StoredResponses:
         """None: nothing is stored here."""
         self._store = store
 
-    async def answer(self, place: Place, method: bytes, query: bytes, owner: str) -> bytes:
+    async def answer(self, place: PathMatch, method: bytes, query: bytes, owner: str) -> bytes:
         """The body of the answer. Raises RequestError, OverloadError."""
         if self._store is None:
             raise _missing(place.model, ": this server does not store responses")

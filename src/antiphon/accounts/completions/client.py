@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.accounts.completions.wire import Question, Reply, frame, read_frame, read_reply
+from antiphon.accounts.completions.wire import StoreQuestion, StoreReply, frame, read_frame, read_reply
 from antiphon.errors import OverloadError
 from antiphon.flow.stored import AnsweredTurn, CompletionQuery, StoredCompletion, StoredPage
 
@@ -31,7 +31,7 @@ class _Asked:
 
     __slots__ = ("data", "future")
 
-    def __init__(self, data: bytes, future: asyncio.Future[Reply] | None) -> None:
+    def __init__(self, data: bytes, future: asyncio.Future[StoreReply] | None) -> None:
         self.data = data
         self.future = future
 
@@ -93,7 +93,7 @@ class CompletionClient:
         """The store is out: what is to be kept waits, who asked is told so."""
         for asked in self._waiting:
             if asked.future is not None and not asked.future.done():
-                asked.future.set_result(Reply(is_out=True))
+                asked.future.set_result(StoreReply(is_out=True))
 
     def _forget(self) -> None:
         self._size -= len(self._waiting.popleft().data)
@@ -101,7 +101,7 @@ class CompletionClient:
     # The port
 
     def keep(self, turn: AnsweredTurn) -> None:
-        data = frame(Question("keep", turn=turn))
+        data = frame(StoreQuestion("keep", turn=turn))
         if self._size + len(data) > MOST_WAITING:
             self._lost += 1
             if self._lost == 1 or self._lost % 1000 == 0:
@@ -110,25 +110,25 @@ class CompletionClient:
         self._add(_Asked(data, None))
 
     async def put(self, row: StoredCompletion) -> bool:
-        return (await self._ask(Question("put", row=row))).done
+        return (await self._ask(StoreQuestion("put", row=row))).done
 
     async def get(self, kind: str, key: str, id: str) -> StoredCompletion | None:
-        return (await self._ask(Question("get", kind, key, id))).row
+        return (await self._ask(StoreQuestion("get", kind, key, id))).row
 
     async def list(self, query: CompletionQuery, after: str | None = None) -> StoredPage | None:
-        return (await self._ask(Question("list", query=query, after=after))).page
+        return (await self._ask(StoreQuestion("list", query=query, after=after))).page
 
     async def label(self, kind: str, key: str, id: str, metadata: dict[str, str]) -> StoredCompletion | None:
-        return (await self._ask(Question("label", kind, key, id, metadata))).row
+        return (await self._ask(StoreQuestion("label", kind, key, id, metadata))).row
 
     async def delete(self, kind: str, key: str, id: str) -> bool:
-        return (await self._ask(Question("delete", kind, key, id))).done
+        return (await self._ask(StoreQuestion("delete", kind, key, id))).done
 
-    async def _ask(self, question: Question) -> Reply:
+    async def _ask(self, question: StoreQuestion) -> StoreReply:
         """Raises OverloadError."""
         if len(self._waiting) >= MOST_ASKED:
             raise OverloadError(OUT, retry_after=1)
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[StoreReply] = asyncio.get_running_loop().create_future()
         self._add(_Asked(frame(question), future))
         try:
             async with asyncio.timeout(PATIENCE):

@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 
 from antiphon.accounts.completions.answers import NotWhole, read_turn
-from antiphon.accounts.completions.wire import PAGE_BYTES, Question, Reply, frame, read_frame, read_question
+from antiphon.accounts.completions.wire import PAGE_BYTES, StoreQuestion, StoreReply, frame, read_frame, read_question
 from antiphon.accounts.stores.contract import Completions, StoreDown, StoreError
 from antiphon.flow.stored import CompletionQuery, StoredCompletion, StoredPage
 
@@ -51,39 +51,39 @@ class CompletionServer:
             self._connections.discard(task)
             writer.close()
 
-    async def _answer(self, asked: Question) -> Reply:
+    async def _answer(self, asked: StoreQuestion) -> StoreReply:
         try:
             return await self._ask_store(asked)
         except StoreDown:
-            return Reply(is_out=True)
+            return StoreReply(is_out=True)
         except StoreError as error:
             self._log(f"the store refused a stored completion: {error}")
-            return Reply(is_out=asked.verb != "keep")
+            return StoreReply(is_out=asked.verb != "keep")
 
-    async def _ask_store(self, asked: Question) -> Reply:
+    async def _ask_store(self, asked: StoreQuestion) -> StoreReply:
         store = self._completions
         if asked.verb == "keep" and asked.turn is not None:
             try:
                 row = await asyncio.to_thread(read_turn, asked.turn)
             except NotWhole as error:
                 self._log(f"{asked.turn.request_id} was not stored: {error}")
-                return Reply()
-            return Reply(done=await store.keep(row))
+                return StoreReply()
+            return StoreReply(done=await store.keep(row))
         if asked.verb == "put" and asked.row is not None:
-            return Reply(done=await store.keep(asked.row))
+            return StoreReply(done=await store.keep(asked.row))
         if asked.verb == "list" and asked.query is not None:
-            return Reply(page=await self._list(asked.query, asked.after))
+            return StoreReply(page=await self._list(asked.query, asked.after))
         if asked.verb == "label":
             found = await self._find(asked)
             if found is None or not await store.label(asked.key, asked.id, asked.metadata):
-                return Reply()
-            return Reply(row=msgspec.structs.replace(found, metadata=asked.metadata))
+                return StoreReply()
+            return StoreReply(row=msgspec.structs.replace(found, metadata=asked.metadata))
         found = await self._find(asked)
         if asked.verb == "delete":
-            return Reply(done=found is not None and await store.remove(asked.key, asked.id))
-        return Reply(row=found)
+            return StoreReply(done=found is not None and await store.remove(asked.key, asked.id))
+        return StoreReply(row=found)
 
-    async def _find(self, asked: Question) -> StoredCompletion | None:
+    async def _find(self, asked: StoreQuestion) -> StoredCompletion | None:
         found = await self._completions.find(asked.key, asked.id)
         return found if found is not None and found.kind == asked.kind else None
 

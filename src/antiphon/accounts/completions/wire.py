@@ -16,7 +16,7 @@ PAGE_BYTES: Final = 32 * 1024 * 1024  # of the bodies of one page, beyond which 
 _HEAD: Final = struct.Struct("<I")
 
 
-class Question(msgspec.Struct, array_like=True):
+class StoreQuestion(msgspec.Struct, array_like=True):
     """One of its fields beside `verb` says what is asked."""
 
     verb: str  # keep, put, get, list, label, delete
@@ -30,7 +30,7 @@ class Question(msgspec.Struct, array_like=True):
     after: str | None = None
 
 
-class Reply(msgspec.Struct, array_like=True):
+class StoreReply(msgspec.Struct, array_like=True):
     """`is_out`: the store cannot be asked now."""
 
     is_out: bool = False
@@ -40,11 +40,11 @@ class Reply(msgspec.Struct, array_like=True):
 
 
 encode = msgspec.msgpack.Encoder().encode
-read_question = msgspec.msgpack.Decoder(Question).decode
-read_reply = msgspec.msgpack.Decoder(Reply).decode
+read_question = msgspec.msgpack.Decoder(StoreQuestion).decode
+read_reply = msgspec.msgpack.Decoder(StoreReply).decode
 
 
-def frame(message: Question | Reply) -> bytes:
+def frame(message: StoreQuestion | StoreReply) -> bytes:
     body = encode(message)
     return _HEAD.pack(len(body)) + body
 

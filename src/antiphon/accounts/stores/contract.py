@@ -102,7 +102,7 @@ class Keys(Protocol):
         """The audit: (number, note) in the order in which they were made, from the one after number `after`."""
 
 
-class Ledger(Protocol):
+class LedgerStore(Protocol):
     async def post(self, records: Sequence[Record]) -> int:
         """Adds entries and counts them in the rollups, in one transaction. -> how many were new."""
 
@@ -134,7 +134,7 @@ class Store(Protocol):
     def keys(self) -> Keys: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def ledger(self) -> LedgerStore: ...
 
     @property
     def completions(self) -> Completions: ...

@@ -9,7 +9,7 @@ import msgspec
 
 from antiphon.accounts.rollups import DAY
 from antiphon.accounts.stores.contract import STEP, CompletionQuery, Retention, StoredCompletion
-from antiphon.accounts.stores.database import Connection, Database, Row
+from antiphon.accounts.stores.database import Database, DatabaseConnection, Row
 
 KEEP: Final = (
     "insert into completions (id, key, time, model, metadata, size, kind) values ($1, $2, $3, $4, $5, $6, $7) "
@@ -94,7 +94,7 @@ class SqlCompletions:
             return len(old)
 
 
-async def _remove(connection: Connection, rows: Sequence[tuple[str, int]]) -> None:
+async def _remove(connection: DatabaseConnection, rows: Sequence[tuple[str, int]]) -> None:
     if rows:
         await connection.execute_many(REMOVE, [(id,) for id, _ in rows])
         await connection.execute(COUNT, -sum(size for _, size in rows))

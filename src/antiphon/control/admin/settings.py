@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from antiphon.control.admin.endpoint import Endpoint, read_body
+from antiphon.control.admin.endpoint import AdminEndpoint, read_body
 from antiphon.control.options import ControlOptions
 from antiphon.control.state import read_state
 from antiphon.settings import SettingsError
@@ -25,10 +25,10 @@ class SettingsEndpoints:
     def __init__(self, options: ControlOptions) -> None:
         self._options = options
 
-    def rows(self) -> list[Endpoint]:
+    def rows(self) -> list[AdminEndpoint]:
         return [
-            Endpoint("GET", "/settings", "The settings in use. Secrets are masked.", self.show),
-            Endpoint(
+            AdminEndpoint("GET", "/settings", "The settings in use. Secrets are masked.", self.show),
+            AdminEndpoint(
                 "POST",
                 "/settings/validate",
                 "Would this settings file be taken? The body is TOML. Nothing changes.",
