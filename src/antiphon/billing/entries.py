@@ -58,9 +58,23 @@ def entry_of(
     if turn.error is not None:
         entry.error = turn.error.code or turn.error.type
     entry.blocked = turn.blocked
-    if turn.error is not None or len(attempts) > 1 or turn.changes or turn.prompt_results or turn.wants_receipt:
+    if turn.error is not None or len(attempts) > 1 or turn.changes or turn.wants_receipt or _is_noteworthy(turn):
         entry.detail = turn.receipt()
     return entry
+
+
+def _is_noteworthy(turn: AnyTurn) -> bool:
+    """Safety has found something, or could not judge."""
+    if turn.prompt_results is None:
+        return False
+    found = (turn.prompt_results, *turn.answer_results.values())
+    return turn.blocked is not None or any(_says_more(name, one) for results in found for name, one in results.items())
+
+
+def _says_more(name: str, finding: object) -> bool:
+    if name == "error" or not isinstance(finding, dict):
+        return True
+    return bool(finding.get("filtered") or finding.get("detected")) or finding.get("severity", "safe") != "safe"
 
 
 def tags_of(request: Any, headers: Mapping[bytes, bytes]) -> tuple[str, ...]:
