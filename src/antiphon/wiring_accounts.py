@@ -181,7 +181,8 @@ class WorkerAccounts:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         limiter = self.billing.limiter
-        limiter.flush()
+        if limiter.flush():
+            limiter.restart(limiter.worker)  # all of its journal is settled: nobody has to read it again
         if isinstance(limiter, LeasedLimiter):
             await limiter.close()
         self.journal.close()

@@ -65,6 +65,7 @@ async def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
         assert await gateway.process.ended() == 0
         async with gateway.opened() as store:
             entries = [one.entry for one in await store.ledger.entries(EntryQuery(limit=10**6))]
+    assert list((tmp_path / "state").glob("journal-*/*")) == []
     ids = [entry.request_id for entry in entries]
     assert len(set(ids)) == len(ids)
     assert answered <= set(ids)
