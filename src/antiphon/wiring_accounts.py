@@ -194,7 +194,7 @@ def open_accounts(
     """`number`: the worker's. None: accounts are off."""
     if plan is None:
         return None
-    issued = _issued_keys(settings, plan, policies)
+    issued = open_issued_keys(settings, plan, policies)
     journal = JournalWriter(plan.journal, number, log.error)
     limiter = _limiter(settings, plan, number, log)
 
@@ -267,7 +267,7 @@ def key_ring(settings: Settings, keys: StaticKeys, accounts: WorkerAccounts | No
     return KeyRing(keys.keys, required=settings.server.auth, issued=issued)
 
 
-def _issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:
+def open_issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:
     def set_policy(key: str, words: Mapping[str, Any]) -> None:
         """As `[[key]] safety` would say it."""
         known = {name: words[name] for name in ("mode", "preset") if name in words}
