@@ -53,14 +53,19 @@ def entry_of(
     if attempts:
         last = attempts[-1]
         entry.model, entry.upstream, entry.protocol = last.model, last.target.upstream, last.protocol
+    _note_course(entry, turn)
+    return entry
+
+
+def _note_course(entry: LedgerEntry, turn: AnyTurn) -> None:
+    """What happened on the way."""
     if turn.first:
         entry.first_chunk = int((turn.first - turn.began) * 1_000_000)
     if turn.error is not None:
         entry.error = turn.error.code or turn.error.type
     entry.blocked = turn.blocked
-    if turn.error is not None or len(attempts) > 1 or turn.changes or turn.wants_receipt or _is_noteworthy(turn):
+    if turn.error is not None or len(turn.attempts) > 1 or turn.changes or turn.wants_receipt or _is_noteworthy(turn):
         entry.detail = turn.receipt()
-    return entry
 
 
 def _is_noteworthy(turn: AnyTurn) -> bool:
