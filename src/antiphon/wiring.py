@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote
 
 from antiphon.apis import API_DIALECTS
@@ -27,6 +28,8 @@ from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Judge, Upstream
 from antiphon.flow.turn import Meter
+from antiphon.generation import Generation, WorkerParts
+from antiphon.generation import Worker as Worker
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
@@ -54,38 +57,6 @@ BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
 OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """One worker's parts, in the order in which they are closed."""
-
-    server: Server
-    app: App
-    upstreams: tuple[HttpUpstream, ...]
-    scripted: tuple[ScriptedUpstream, ...]
-    counter: TokenCounter
-    log: Log
-    judge: Composite | None = None
-    beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
-
-    async def list_turns(self, data: bytes) -> list[Document]:
-        """For the control process."""
-        return self.app.turns.describe()
-
-    async def close(self) -> None:
-        await self.app.close()
-        for task in self.beside:
-            task.cancel()
-        await asyncio.gather(*self.beside, return_exceptions=True)
-        if self.judge is not None:
-            await self.judge.close()
-        for upstream in self.upstreams:
-            await upstream.close()
-        for scripted in self.scripted:
-            await scripted.stop()
-        await self.counter.close()
-        self.log.close()
-
-
 async def build(
     settings: Settings,
     *,
@@ -104,67 +75,91 @@ async def build(
     is counted; `accounts`: None where they are off."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
-    scripted: dict[str, ScriptedUpstream] = {}
-    upstreams: dict[str, HttpUpstream] = {}
-    entropy = Entropy()
-    make = upstream_maker(settings, entropy, log, room)
-    for upstream in settings.upstreams:
-        if upstream.protocol == "embedded":
-            if engine is not None:  # else no route leads there
-                upstreams[upstream.name] = _embedded(upstream, engine, make)
-            continue
-        url = upstream.url
-        if url is None:
-            scripted[upstream.name] = _scripted(upstream)
-            url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
-        upstreams[upstream.name] = make(upstream, url)
-    counter = TokenCounter()
-    ports: dict[str, Upstream] = {**upstreams}
-    composite = _judge(settings, evaluators, ports, log, make)
-    gateway = Gateway(
-        routes=RouteTable(_routes(settings)),
-        upstreams=ports,
-        dialects={**DIALECTS, **API_DIALECTS},
-        counter=counter,
-        ledger=log,
-        clock=time.monotonic,
-        wall=time.time,
-        draw=random.random,
-        entropy=entropy,
-        maritaca_object=server.maritaca_object,
-        judge=judge or composite,
-        policies=policies(settings),
-        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
-        meter=meter,
+    counter, entropy = TokenCounter(), Entropy()
+    parts = WorkerParts(
+        born, room, ready, engine, evaluators, judge, meter, accounts, log, counter, entropy, itertools.count(1)
     )
-    health = _health(settings, ready, engine, composite)
-    models = _models(settings, gateway, upstreams, born, log)
-    issued = issued_keys(settings, accounts, gateway.policies)
-    app = App(gateway, key_ring(settings, issued), Cors(server.cors), models, _app_options(server), health)
+    first = await build_generation(settings, parts)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
 
-    return Worker(
-        server=Server(
-            app.handle,
+    worker = Worker(
+        Server(
+            first.app.handle,
             _limits(server),
-            app.render_fault,
+            first.app.render_fault,
             crashed,
             trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
             proxy_protocol=server.proxy_protocol,
             note=log.error,
-            wants_body=app.wants_body,
             vital=VITAL,
         ),
-        app=app,
-        upstreams=tuple(upstreams.values()),
-        scripted=tuple(scripted.values()),
-        counter=counter,
-        log=log,
-        judge=composite,
-        beside=() if issued is None else (asyncio.create_task(_poll_keys(issued)),),
+        parts,
+        first,
     )
+    worker.server.wants_body = worker.wants_body
+    return worker
+
+
+async def build_generation(settings: Settings, parts: WorkerParts, old: Generation | None = None) -> Generation:
+    """`old`: the generation in use; what has not changed is taken over, with its open connections."""
+    server, log = settings.server, parts.log
+    make = upstream_maker(settings, parts.entropy, log, parts.room)
+    upstreams, scripted = await _upstreams(settings, parts, make, old)
+    ports: dict[str, Upstream] = {**upstreams}
+    composite = _judge(settings, parts.evaluators, ports, log, make) if old is None else old.judge
+    gateway = Gateway(
+        routes=RouteTable(_routes(settings)),
+        upstreams=ports,
+        dialects={**DIALECTS, **API_DIALECTS},
+        counter=parts.counter,
+        ledger=log,
+        clock=time.monotonic,
+        wall=time.time,
+        draw=random.random,
+        entropy=parts.entropy,
+        maritaca_object=server.maritaca_object,
+        judge=parts.judge or composite,
+        policies=policies(settings),
+        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
+        meter=parts.meter,
+    )
+    health = _health(settings, parts.ready, parts.engine, composite)
+    models = _models(settings, gateway, upstreams, parts.born, log)
+    issued = issued_keys(settings, parts.accounts, gateway.policies)
+    app = App(gateway, key_ring(settings, issued), Cors(server.cors), models, _app_options(server), health)
+    if old is not None:
+        app.take_over(old.app)
+    beside = () if issued is None else (asyncio.create_task(_poll_keys(issued)),)
+    return Generation(settings, app, upstreams, scripted, composite, beside)
+
+
+async def _upstreams(
+    settings: Settings, parts: WorkerParts, make: MakeUpstream, old: Generation | None
+) -> tuple[dict[str, HttpUpstream], dict[str, ScriptedUpstream]]:
+    """Those that are as they were are taken over. What is known of models is part of how a foreign one is spoken to."""
+    same = old is not None and old.settings.models == settings.models
+    before = {row.name: row for row in old.settings.upstreams} if old is not None and same else {}
+    upstreams: dict[str, HttpUpstream] = {}
+    scripted: dict[str, ScriptedUpstream] = {}
+    for upstream in settings.upstreams:
+        name = upstream.name
+        if old is not None and before.get(name) == upstream and name in old.upstreams:
+            upstreams[name] = old.upstreams[name]
+            if name in old.scripted:
+                scripted[name] = old.scripted[name]
+        elif upstream.protocol == "embedded":
+            if parts.engine is not None:  # else no route leads there
+                upstreams[name] = _embedded(upstream, parts.engine, make)
+        else:
+            url = upstream.url
+            if url is None:
+                scripted[name] = _scripted(upstream)
+                place = f"{parts.room}/{os.getpid()}-{next(parts.sockets)}.sock"
+                url = await scripted[name].start(unix=place)
+            upstreams[name] = make(upstream, url)
+    return upstreams, scripted
 
 
 async def _poll_keys(issued: IssuedKeys) -> None:
