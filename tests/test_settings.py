@@ -23,7 +23,7 @@ from antiphon.settings import (
     UpstreamSettings,
     load,
 )
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "embedded", "vllm")
 
@@ -367,7 +367,7 @@ def test_idle_upstreams_and_credentials_in_clear_warn(tmp_path: Path) -> None:
 def keys(node: Node) -> Iterator[str]:
     if isinstance(node, Rows):
         yield from keys(node.row)
-    elif isinstance(node, Table):
+    elif isinstance(node, TableSchema):
         for key, child in node.keys.items():
             yield key
             yield from keys(child)

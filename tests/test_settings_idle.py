@@ -10,7 +10,7 @@ import pytest
 
 import antiphon
 from antiphon.cli import main
-from antiphon.settings.schema import IDLE, ROOT, Node, Rows, Table
+from antiphon.settings.schema import IDLE, ROOT, Node, Rows, TableSchema
 
 SOURCES = Path(antiphon.__file__).parent
 FORMS = {"model.py", "schema.py"}  # of settings: where a key is described, not used
@@ -53,7 +53,7 @@ def test_check_names_the_variable(capsys: pytest.CaptureFixture[str], monkeypatc
 def leaves(node: Node, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     if isinstance(node, Rows):
         yield from leaves(node.row, path)
-    elif isinstance(node, Table):
+    elif isinstance(node, TableSchema):
         for key, below in node.keys.items():
             yield from leaves(below, (*path, key))
     else:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from antiphon.accounts.completions.client import CompletionClient
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
 from antiphon.evaluators.composite import Composite
@@ -37,6 +38,7 @@ class WorkerParts:
     log: Log
     counter: TokenCounter
     entropy: Entropy
+    completions: CompletionClient | None
     sockets: Iterator[int]  # numbers for the sockets of scripted upstreams
 
 
@@ -73,6 +75,7 @@ class Worker:
     parts: WorkerParts
     current: Generation
     retired: list[Generation] = field(default_factory=list)  # the oldest first; their turns are still under way
+    beside: tuple[asyncio.Task[None], ...] = ()  # as those of a generation
 
     @property
     def app(self) -> App:
@@ -117,5 +120,10 @@ class Worker:
         while self.retired:
             await self.retired.pop().close(self.generations)
         await self.current.close()
+        if self.parts.completions is not None:
+            await self.parts.completions.close()
+        for task in self.beside:
+            task.cancel()
+        await asyncio.gather(*self.beside, return_exceptions=True)
         await self.parts.counter.close()
         self.log.close()

@@ -14,13 +14,13 @@ from antiphon.listen import address_of, open_control, open_sockets, why_not
 from antiphon.runtime_dir import open_runtime_dir
 from antiphon.settings import AccountsSettings, Settings
 from antiphon.settings.model import ServerSettings
-from antiphon.supervisor import LEAST_PATIENCE, WATCHED, Host, Supervisor, run_host, say
+from antiphon.supervisor import LEAST_PATIENCE, WATCHED, HostProcess, Supervisor, run_host, say
 from antiphon.wiring_accounts import NoPlace, plan_accounts
 
 
 def run(
     settings: Settings,
-    host: Host = run_host,
+    host: HostProcess = run_host,
     *,
     least_patience: float = LEAST_PATIENCE,
     read: Callable[[], Settings] | None = None,
@@ -65,6 +65,8 @@ def run(
     signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     with open_runtime_dir() as room:
+        if accounts is not None and settings.accounts.completions:
+            accounts = replace(accounts, socket=f"{room}/accounts.sock")
         return Supervisor(
             settings, sockets, room, host, least_patience, not handed, control, loaded, read, accounts
         ).run()

@@ -56,7 +56,7 @@ DUMP_BEFORE = 0.6  # seconds before patience ends in which a silent process is a
 EVALUATORS = (sys.executable, "-P", "-m", "antiphon.evaluators")  # -P: nothing from the directory we were started in
 
 
-class Host(Protocol):
+class HostProcess(Protocol):
     """The engine's host: shows on `told` that it lives (engine/pulse.py), ends when `life` does."""
 
     def __call__(self, options: EngineOptions, listener: socket.socket, *, told: int, life: int) -> None: ...
@@ -74,7 +74,7 @@ class Supervisor:
     settings: Settings
     sockets: list[list[socket.socket]]  # of each worker
     room: str  # a private directory for the sockets that processes open among themselves
-    host: Host
+    host: HostProcess
     least_patience: float = LEAST_PATIENCE
     owns_sockets: bool = True  # False: systemd's
     control: socket.socket | None = None  # the control plane's listener; None: there is none

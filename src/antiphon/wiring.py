@@ -49,7 +49,7 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan, issued_keys, key_ring
+from antiphon.wiring_accounts import AccountsPlan, completion_client, issued_keys, key_ring
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -75,9 +75,20 @@ async def build(
     is counted; `accounts`: None where they are off."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
-    counter, entropy = TokenCounter(), Entropy()
     parts = WorkerParts(
-        born, room, ready, engine, evaluators, judge, meter, accounts, log, counter, entropy, itertools.count(1)
+        born,
+        room,
+        ready,
+        engine,
+        evaluators,
+        judge,
+        meter,
+        accounts,
+        log,
+        TokenCounter(),
+        Entropy(),
+        completion_client(accounts, log),
+        itertools.count(1),
     )
     first = await build_generation(settings, parts)
 
@@ -99,6 +110,8 @@ async def build(
         first,
     )
     worker.server.wants_body = worker.wants_body
+    if parts.completions is not None:
+        worker.beside = (asyncio.create_task(parts.completions.run()),)
     return worker
 
 
@@ -124,6 +137,7 @@ async def build_generation(settings: Settings, parts: WorkerParts, old: Generati
         policies=policies(settings),
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
         meter=parts.meter,
+        completions=parts.completions,
     )
     health = _health(settings, parts.ready, parts.engine, composite)
     models = _models(settings, gateway, upstreams, parts.born, log)

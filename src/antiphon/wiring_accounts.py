@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from antiphon.accounts.completions.client import CompletionClient
 from antiphon.accounts.places import default_url, state_folder, state_name
 from antiphon.billing.issued_keys import IssuedKeys, allowed
 from antiphon.flow.ports import Account
-from antiphon.log import append, error_line
+from antiphon.log import Log, append, error_line
 from antiphon.safety.policies import Policies
-from antiphon.server.keys import Key, KeyRing, digest
+from antiphon.server.keys import ClientKey, KeyRing, digest
 from antiphon.settings import Settings
 from antiphon.settings.limits import caller_of
 from antiphon.settings.model import PolicySettings
@@ -25,6 +26,7 @@ class AccountsPlan:
     store: str = field(repr=False)  # its URL
     journal: str  # the folder
     keys: str  # the file with a copy of the keys
+    socket: str = ""  # where the accounts process answers workers, in the room
 
 
 class NoPlace(Exception):
@@ -59,14 +61,18 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
         append(settings.server.error_log, error_line(line))
 
     said: dict[str, Any] = {name: most for name, most in asdict(settings.accounts.keep).items() if most is not None}
-    options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said))
+    options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said), plan.socket)
     serve(run_accounts(options, log), told=told, life=life)
+
+
+def completion_client(plan: AccountsPlan | None, log: Log) -> CompletionClient | None:
+    return None if plan is None or not plan.socket else CompletionClient(plan.socket, log.error)
 
 
 def key_ring(settings: Settings, issued: IssuedKeys | None) -> KeyRing:
     server = settings.server
     keys = [
-        Key(
+        ClientKey(
             key.name,
             digest(key.secret.reveal().encode()),
             key.dialect,

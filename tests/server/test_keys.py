@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from antiphon.errors import AuthError
-from antiphon.server.keys import Key, KeyRing, digest, masked, presented
+from antiphon.server.keys import ClientKey, KeyRing, digest, masked, presented
 
-ALICE = Key("alice", digest(b"sk-alice-0123456789"), None, None)
-BOB = Key("bob", digest(b"sk-bob-0123456789"), "skytells", True)
+ALICE = ClientKey("alice", digest(b"sk-alice-0123456789"), None, None)
+BOB = ClientKey("bob", digest(b"sk-bob-0123456789"), "skytells", True)
 
 
 def ring(*, required: bool = True) -> KeyRing:

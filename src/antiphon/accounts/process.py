@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.accounts.completions.server import CompletionServer
 from antiphon.accounts.journal.shipper import Shipper
 from antiphon.accounts.key_cache import KeyCache
 from antiphon.accounts.key_copy import KeyCopyWriter
@@ -30,6 +31,7 @@ class AccountsOptions:
     journal: str  # the folder
     keys: str  # the file
     keep: Retention = field(default_factory=Retention)
+    socket: str = ""  # where workers ask for stored completions; "": they do not
 
 
 def serve(work: Coroutine[Any, Any, None], *, told: int, life: int) -> None:
@@ -63,6 +65,8 @@ async def run_accounts(options: AccountsOptions, log: Log) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(upkeep.run())
         tasks.create_task(_copy_keys(store, options.keys, log))
+        if options.socket:
+            tasks.create_task(CompletionServer(store.completions, log).run(options.socket))
 
 
 async def _copy_keys(store: Store, path: str, log: Log) -> None:

@@ -22,7 +22,7 @@ PATIENCE: Final = 10.0  # seconds for an answer
 Answer = Callable[[bytes], Awaitable[Any]]
 
 
-class Question(msgspec.Struct):
+class WorkerQuestion(msgspec.Struct):
     ask: str
     size: int = 0
 
@@ -49,7 +49,7 @@ async def listen(room: str, name: str, answers: Mapping[str, Answer]) -> asyncio
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, EOFError, msgspec.MsgspecError, ValueError):
-            question = msgspec.json.decode(await reader.readline(), type=Question)
+            question = msgspec.json.decode(await reader.readline(), type=WorkerQuestion)
             if question.ask in answers and 0 <= question.size <= LARGEST:
                 data = await reader.readexactly(question.size)
                 writer.write(msgspec.json.encode(await answers[question.ask](data)) + b"\n")
@@ -68,7 +68,7 @@ async def ask(room: str, name: str, what: str, data: bytes = b"", patience: floa
         async with asyncio.timeout(patience):
             reader, writer = await asyncio.open_unix_connection(socket_path(room, name), limit=LONGEST_LINE)
             try:
-                writer.write(msgspec.json.encode(Question(what, len(data))) + b"\n" + data)
+                writer.write(msgspec.json.encode(WorkerQuestion(what, len(data))) + b"\n" + data)
                 await writer.drain()
                 line = await reader.readline()
             finally:

@@ -31,6 +31,7 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.keep import keep_answer, record_answer
 from antiphon.flow.large import read_large
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
@@ -89,6 +90,8 @@ class Turns:
         except AntiphonError as refused:
             self._end(turn, _fail(turn, refused))
             return
+        if self._gateway.completions is not None and endpoint is CHAT and incoming.api is None:
+            record_answer(turn, incoming)
         if endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
             self._start(turn, endpoint)
 
@@ -177,9 +180,14 @@ class Turns:
         """`unread`: a request whose body has to be measured first."""
         reading = None
         if unread is not None and not isinstance(endpoint, RelayEndpoint):
-            reading = read_large(turn, unread, endpoint, self._gateway)
+            reading = self._read(turn, unread, endpoint)
         task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
         self._running.add_task(turn, task)
+
+    async def _read(self, turn: Turn[R], unread: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R]) -> None:
+        await read_large(turn, unread, endpoint, self._gateway)
+        if self._gateway.completions is not None and unread.endpoint == "chat" and unread.api is None:
+            record_answer(turn, unread)
 
     async def _answer(
         self,
@@ -227,6 +235,8 @@ class Turns:
         """Every turn ends here, once."""
         gateway = self._gateway
         self._running.turns.pop(turn.client, None)
+        if turn.client.record is not None and status == 200:
+            keep_answer(turn, gateway)
         now = gateway.clock()
         if gateway.meter is not None:
             gateway.meter.count_turn(turn, status, now)

@@ -10,6 +10,7 @@ from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.bounds import JsonBounds
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
+from antiphon.flow.stored import CompletionStore
 from antiphon.flow.turn import Meter
 from antiphon.routing.route import RouteTable
 from antiphon.safety.policies import Policies
@@ -34,6 +35,7 @@ class Gateway:
     policies: Policies = NO_POLICIES
     bounds: JsonBounds = DEFAULT_BOUNDS  # of the JSON of requests
     meter: Meter | None = None  # None: nothing is counted
+    completions: CompletionStore | None = None  # who keeps answers; None: nobody
 
     def stamp(self, dialect: Dialect, model: str) -> AnswerDefaults:
         """What an answer of this target needs to know from outside."""

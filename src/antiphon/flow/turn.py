@@ -25,7 +25,7 @@ OUR_FAULT: Final = "The server had an error while processing your request. Sorry
 MODEL_SHOWN: Final = 200  # characters of a client's own word for a model that are logged
 
 
-class Request(Protocol):
+class TurnRequest(Protocol):
     """What is known of a request, whatever it asks for."""
 
     @property
@@ -53,7 +53,7 @@ class Request(Protocol):
         """What it asks for by OpenAI's `moderation`."""
 
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=TurnRequest)
 
 # In the place of a request that could not be read.
 UNREAD: Final = ChatRequest({}, "", False, 1, False, False, False, False, False)

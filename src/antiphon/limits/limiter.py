@@ -25,8 +25,8 @@ from typing import Final, NamedTuple
 
 from antiphon.limits.clock import Clock
 from antiphon.limits.limit import MINUTE, NOTHING, Amounts, Caller, Cost, Limit, Refused
-from antiphon.limits.row import Moment, Moved, Row, Standing
-from antiphon.limits.table import Table, TableFull, patch
+from antiphon.limits.row import LimitRow, Moment, Moved, Standing
+from antiphon.limits.table import LimitTable, TableFull, patch
 
 MOST_REMEMBERED: Final = 65_536  # callers x models whose rows are known
 IDLE: Final = 10 * MINUTE  # a row untouched for so long may be given to another subject
@@ -36,7 +36,7 @@ BUSY_PAUSE: Final = 0.03  # seconds
 FULL: Final = Refused("full", wait=MINUTE)
 SEQUENCE: Final = struct.Struct("=q")
 SETTLED: Final = struct.Struct("=QQq")  # a sequence, as the log has it
-Rows = tuple[Row, ...]
+Rows = tuple[LimitRow, ...]
 Change = tuple[Rows, int, Amounts, Amounts, int, int]  # rows, requests, spent, held, turns, sequence of the entry or 0
 
 
@@ -52,11 +52,17 @@ class Settlement(NamedTuple):
 class Limiter:
     """Of one worker. `limits` are those of the settings; a caller brings its own besides."""
 
-    kind: type[Row] = Row
+    kind: type[LimitRow] = LimitRow
     realm = "whole"  # rows of different realms are apart
 
     def __init__(
-        self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None, *, is_new: bool = True
+        self,
+        table: LimitTable,
+        worker: int,
+        limits: Sequence[Limit],
+        clock: Clock | None = None,
+        *,
+        is_new: bool = True,
     ) -> None:
         """`is_new`: the worker that had this number before is dead, so what its turns held is released. TimeoutError:
         the table's lock is not to be had."""
@@ -253,7 +259,7 @@ class Limiter:
             seen[name] = count = seen.get(name, 0) + 1
             yield limit, f"{self.realm}\0{name}\0{count}"
 
-    def _row(self, limit: Limit, digest: int) -> Row:
+    def _row(self, limit: Limit, digest: int) -> LimitRow:
         at = self.table.find(digest, self.clock.read() - IDLE)
         return self.kind(limit, digest, at, self.table.column(at, self.worker))
 

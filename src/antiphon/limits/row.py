@@ -40,7 +40,7 @@ class Standing(NamedTuple):
     reset: int  # microseconds until all of it is there again
 
 
-class Row:
+class LimitRow:
     __slots__ = (
         "at", "budgets", "column", "concurrent", "counts_money", "digest", "has_minutes", "limit", "minutes", "rates",
     )  # fmt: skip

@@ -88,7 +88,7 @@ def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = 
             os.pwrite(fd, struct.pack("=4Q", MAGIC, rows, workers, leased), 0)
     finally:
         os.close(fd)
-    table = Table(path)
+    table = LimitTable(path)
     for worker in range(workers):
         table.release(worker)
     table.forget_time()
@@ -121,7 +121,7 @@ def _whole_pages(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-class Table:
+class LimitTable:
     """One process's view of the file. `enter`, then `commit` or `leave`; nothing may be awaited in between.
 
     Opened by the process that uses it, after the fork: who inherits the file inherits its lock.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from antiphon.errors import RouteError
-from antiphon.routing.patterns import STAR, Patterns, is_pattern, starred
+from antiphon.routing.patterns import STAR, ModelPatterns, is_pattern, starred
 
 ECHO_LIMIT: Final = 200
 
@@ -46,7 +46,7 @@ def _filled(target: Target, star: str) -> Target:
 class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = {route.model: route for route in routes}
-        self._patterns = Patterns(name for name in self._routes if is_pattern(name))
+        self._patterns = ModelPatterns(name for name in self._routes if is_pattern(name))
         self._renaming = frozenset(route.model for route in self._routes.values() if route.renames)
 
     def find(self, model: str) -> Route:

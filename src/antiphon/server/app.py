@@ -22,16 +22,17 @@ from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
-from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing
+from antiphon.server.keys import ClientKey, KeyRing
 from antiphon.server.models import Models
-from antiphon.server.paths import CHAT, EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, EndpointName, PathMatch, dialect_of, find
+from antiphon.server.stored import StoredAnswers
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -59,21 +60,21 @@ class AppOptions:
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
 
 
-class Asked(Struct):
+class BodyModel(Struct):
     """Of a body, the model."""
 
     model: str = ""
 
 
-MODEL = Decoder(Asked)
+MODEL = Decoder(BodyModel)
 
 
 class Admission(Struct):
     """What the head of a request says of it."""
 
-    place: Place
+    place: PathMatch
     dialect: str
-    key: Key | None  # None: none is needed
+    key: ClientKey | None  # None: none is needed
 
 
 class App:
@@ -95,6 +96,9 @@ class App:
         self._wrong_keys = WrongKeys(gateway.clock)
         self._models = models
         self._turns = Turns(gateway, options.silence)
+        stored = gateway.completions
+        self._stored = None if stored is None else StoredAnswers(stored, gateway.bounds)
+        self._tasks: set[asyncio.Task[None]] = set()  # questions to the store
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
@@ -106,7 +110,9 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            if admission.place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
+                self._begin_stored(exchange, request_id, admission)
+            elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -135,7 +141,7 @@ class App:
         place = find(request.path)
         if (
             place is not None
-            and place.endpoint is Endpoint.RELAY
+            and place.endpoint is EndpointName.RELAY
             and is_form(request.headers.get(b"content-type", b""))
         ):
             request.max_upload = self._options.max_upload
@@ -150,7 +156,9 @@ class App:
         """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn, as
         does whatever is relayed."""
         place = EXACT.get(request.path) or find(request.path)
-        if place is None:
+        if self._stored is not None and place is not None and request.method == b"GET":
+            place = STORED_LISTS.get(request.path, place)
+        if place is None or (self._stored is None and place.endpoint is EndpointName.STORED):
             raise _unknown_path(request)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
@@ -198,6 +206,7 @@ class App:
         """Ends what is still running, after the server has drained."""
         await self._models.close()
         await self._turns.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
@@ -207,7 +216,9 @@ class App:
         if self._callers.is_limited:
             self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
+        is_relayed = place.relay and (
+            place.endpoint is EndpointName.RELAY or self._is_routed(request.body, place.relay)
+        )
         kind = RelayClient if is_relayed else ChatClient
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
@@ -225,7 +236,7 @@ class App:
         )
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
-        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
+        if request.query and dialect.name == "skytells" and place.endpoint is EndpointName.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         if isinstance(client, RelayClient):
             asked = Relayed(place.relay, client, request.method, place.path, request.query, request.body)
@@ -234,7 +245,7 @@ class App:
         else:
             self._turns.begin(incoming)
 
-    def _api_call(self, place: Place, request: Request, *, strict: bool) -> ApiCall:
+    def _api_call(self, place: PathMatch, request: Request, *, strict: bool) -> ApiCall:
         entropy = self._gateway.entropy
         return ApiCall(
             APIS[place.api],
@@ -258,9 +269,29 @@ class App:
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
+    # Stored completions
+
+    def _begin_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer_stored(exchange, request_id, admission))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        request, key = exchange.request, admission.key
+        owner = "" if key is None else key.name if key.account is None else key.account.id
+        assert self._stored is not None
+        try:
+            body = await self._stored.answer(admission.place, request.method, request.query, request.body, owner)
+            self._send(exchange, request_id, 200, JSON, body)
+        except AntiphonError as error:
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], error)
+        except Exception as error:
+            self._gateway.ledger.error("a stored completion could not be read, by our own fault", error, request_id)
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], AntiphonError(OUR_FAULT))
+
     # Everything else
 
-    def _needs_no_key(self, request: Request, place: Place) -> bool:
+    def _needs_no_key(self, request: Request, place: PathMatch) -> bool:
         """Preflights, wrong methods and questions of health come before the key."""
         if self._cors.preflight(request.method, request.headers) is not None:
             return True
@@ -273,9 +304,9 @@ class App:
         preflight = self._cors.preflight(exchange.request.method, exchange.request.headers)
         if preflight is not None:
             self._send(exchange, request_id, 204, preflight, b"")
-        elif endpoint is Endpoint.HEALTH:
+        elif endpoint is EndpointName.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
-        elif endpoint is Endpoint.READY:
+        elif endpoint is EndpointName.READY:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
@@ -285,7 +316,7 @@ class App:
     def _list(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         """Upstreams may have to be asked first."""
         place, dialect = admission.place, self._gateway.dialects[admission.dialect]
-        name = place.model if place.endpoint is Endpoint.MODEL else None
+        name = place.model if place.endpoint is EndpointName.MODEL else None
         asked = self._models.refresh(name, sized=dialect.tells_sizes)
         if asked is None:
             self._answer_list(exchange, request_id, dialect, admission)
@@ -295,7 +326,7 @@ class App:
     def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, admission: Admission) -> None:
         """A key sees the models that it may use [own-models]."""
         place, account = admission.place, None if admission.key is None else admission.key.account
-        if place.endpoint is Endpoint.MODELS:
+        if place.endpoint is EndpointName.MODELS:
             shown = [model for model in self._models.list_all() if account is None or account.may_use(model["id"])]
             self._json(exchange, request_id, 200, dialect.write_models(shown))
             return
@@ -331,7 +362,7 @@ class App:
         wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
         self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
 
-    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+    def _gives_receipt(self, request: Request, key: ClientKey | None) -> bool:
         """It was asked for, and may be: a receipt names upstreams."""
         allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE

@@ -18,7 +18,7 @@ SHOWN = 4  # characters of a wrong key that are shown back at its end
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ClientKey:
     name: str
     digest: bytes
     dialect: str | None
@@ -28,7 +28,7 @@ class Key:
     account: Account | None = None
 
 
-Issued = Callable[[bytes], Key | None]
+Issued = Callable[[bytes], ClientKey | None]
 """The issued key with this digest. Raises OverloadError where nobody can say whether there is one."""
 
 
@@ -37,7 +37,7 @@ def digest(secret: bytes) -> bytes:
 
 
 class KeyRing:
-    def __init__(self, keys: Iterable[Key], *, required: bool, issued: Issued | None = None) -> None:
+    def __init__(self, keys: Iterable[ClientKey], *, required: bool, issued: Issued | None = None) -> None:
         """`issued`: None where no keys are issued."""
         self._keys = {key.digest: key for key in keys}
         self._required = required
@@ -45,7 +45,7 @@ class KeyRing:
         self.are_limited = any(key.max_requests for key in self._keys.values())
         self.is_empty = not self._keys and not required and issued is None  # then nobody is asked for a key
 
-    def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+    def admit(self, headers: Mapping[bytes, bytes], *, dialect: str) -> ClientKey | None:
         """The key of this request. None: no key is needed (an unknown one is then ignored [unknown-key-ignored])."""
         if self.is_empty:
             return None
@@ -57,11 +57,11 @@ class KeyRing:
             raise _refusal(secret)
         return key
 
-    def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> Key | None:
+    def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> ClientKey | None:
         """The key of this request, if it is one of ours."""
         return None if self.is_empty else self._find_calmly(presented(headers, dialect))
 
-    def _find(self, secret: bytes | None) -> Key | None:
+    def _find(self, secret: bytes | None) -> ClientKey | None:
         """Raises OverloadError where nobody can say whose it is [store-outage]."""
         if not secret:
             return None
@@ -71,7 +71,7 @@ class KeyRing:
             return key
         return None if self._issued is None else self._issued(wanted)
 
-    def _find_calmly(self, secret: bytes | None) -> Key | None:
+    def _find_calmly(self, secret: bytes | None) -> ClientKey | None:
         """None as well where nobody can say."""
         try:
             return self._find(secret)

@@ -13,7 +13,7 @@ POST = (b"POST",)
 GET = (b"GET",)
 
 
-class Endpoint(Enum):
+class EndpointName(Enum):
     CHAT = "chat"
     COMPLETIONS = "completions"
     EMBEDDINGS = "embeddings"
@@ -21,12 +21,13 @@ class Endpoint(Enum):
     MODELS = "models"
     MODEL = "model"
     RELAY = "relay"
+    STORED = "stored"
     HEALTH = "health"
     READY = "ready"
 
 
-CHAT = Endpoint.CHAT  # an Enum looks a member up by a descriptor, in 0.1 us
-HEALTH = frozenset({Endpoint.HEALTH, Endpoint.READY})  # need no key, and are answered in any crowd
+CHAT = EndpointName.CHAT  # an Enum looks a member up by a descriptor, in 0.1 us
+HEALTH = frozenset({EndpointName.HEALTH, EndpointName.READY})  # need no key, and are answered in any crowd
 
 
 # Maritaca's own clients use /api and /api/v1 [dialect-by-path]; None: the key's dialect, else the server's.
@@ -47,8 +48,8 @@ BY_LENGTH = tuple(sorted(PREFIXES, key=len, reverse=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    endpoint: Endpoint
+class PathMatch:
+    endpoint: EndpointName
     dialect: str | None
     model: str = ""
     methods: tuple[bytes, ...] = GET
@@ -84,29 +85,32 @@ HOLDERS = (b"files", b"batches")  # of things that have ids
 ID = re.compile(rb"(?!\.{1,2}$)[A-Za-z0-9._~:=@+-]{1,512}")
 
 
-def _exact() -> Mapping[bytes, Place]:
-    places = {b"/healthz": Place(Endpoint.HEALTH, None), b"/readyz": Place(Endpoint.READY, None)}
+def _exact() -> Mapping[bytes, PathMatch]:
+    places = {b"/healthz": PathMatch(EndpointName.HEALTH, None), b"/readyz": PathMatch(EndpointName.READY, None)}
     for prefix, dialect in PREFIXES.items():
-        places[prefix + b"/chat/completions"] = Place(Endpoint.CHAT, dialect, methods=POST)
-        places[prefix + b"/completions"] = Place(Endpoint.COMPLETIONS, dialect, methods=POST)
-        places[prefix + b"/embeddings"] = Place(Endpoint.EMBEDDINGS, dialect, methods=POST)
-        places[prefix + b"/moderations"] = Place(
-            Endpoint.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
+        places[prefix + b"/chat/completions"] = PathMatch(EndpointName.CHAT, dialect, methods=POST)
+        places[prefix + b"/completions"] = PathMatch(EndpointName.COMPLETIONS, dialect, methods=POST)
+        places[prefix + b"/embeddings"] = PathMatch(EndpointName.EMBEDDINGS, dialect, methods=POST)
+        places[prefix + b"/moderations"] = PathMatch(
+            EndpointName.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
         )
-        places[prefix + b"/models"] = Place(Endpoint.MODELS, dialect)
-        places[prefix + b"/responses"] = Place(Endpoint.CHAT, "responses", methods=POST, api="responses")
+        places[prefix + b"/models"] = PathMatch(EndpointName.MODELS, dialect)
+        places[prefix + b"/responses"] = PathMatch(EndpointName.CHAT, "responses", methods=POST, api="responses")
         for path, methods in RELAYS.items():
             if b"{" not in path:
                 name = path[1:].decode()
-                places[prefix + path] = Place(Endpoint.RELAY, dialect, methods=methods, relay=name, path=path)
+                places[prefix + path] = PathMatch(EndpointName.RELAY, dialect, methods=methods, relay=name, path=path)
     return MappingProxyType(places)
 
 
 EXACT = _exact()
+STORED_LISTS: Mapping[bytes, PathMatch] = MappingProxyType(
+    {prefix + b"/chat/completions": PathMatch(EndpointName.STORED, dialect) for prefix, dialect in PREFIXES.items()}
+)
 VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEALTH)
 
 
-def find(path: bytes) -> Place | None:
+def find(path: bytes) -> PathMatch | None:
     place = EXACT.get(path)
     if place is not None:
         return place
@@ -114,7 +118,10 @@ def find(path: bytes) -> Place | None:
         start = prefix + b"/models/"
         if path.startswith(start) and len(path) > len(start):
             model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
-            return Place(Endpoint.MODEL, PREFIXES[prefix], model)
+            return PathMatch(EndpointName.MODEL, PREFIXES[prefix], model)
+        start = prefix + b"/chat/completions/"
+        if path.startswith(start):
+            return _find_stored(path[len(start) :], PREFIXES[prefix])
         if path.startswith(prefix + b"/"):
             held = _find_held(path[len(prefix) :], PREFIXES[prefix])
             if held is not None:
@@ -122,7 +129,16 @@ def find(path: bytes) -> Place | None:
     return None
 
 
-def _find_held(path: bytes, dialect: str | None) -> Place | None:
+def _find_stored(rest: bytes, dialect: str | None) -> PathMatch | None:
+    """A stored completion, or its messages."""
+    id, slash, what = rest.partition(b"/")
+    if ID.fullmatch(id) is None or (slash and what != b"messages"):
+        return None
+    methods = GET if slash else (b"GET", b"POST", b"DELETE")
+    return PathMatch(EndpointName.STORED, dialect, id.decode(), methods, action="messages" if slash else "one")
+
+
+def _find_held(path: bytes, dialect: str | None) -> PathMatch | None:
     """A file or a batch."""
     _, holder, *rest = path.split(b"/")
     if holder not in HOLDERS or not rest or ID.fullmatch(rest[0]) is None:
@@ -130,7 +146,7 @@ def _find_held(path: bytes, dialect: str | None) -> Place | None:
     methods = RELAYS.get(b"/".join((b"", holder, b"{}", *rest[1:])))
     if methods is None:
         return None
-    return Place(Endpoint.RELAY, dialect, methods=methods, relay=holder.decode(), path=path)
+    return PathMatch(EndpointName.RELAY, dialect, methods=methods, relay=holder.decode(), path=path)
 
 
 def dialect_of(path: bytes) -> str | None:

@@ -348,6 +348,7 @@ class AccountsSettings:
     state: str | None = None  # the folder of journal, copy of the keys and limits; None: this user's
     keys_max_age: float = 86_400.0  # seconds that known keys go on without the store
     keep: KeepSettings = KeepSettings()
+    completions: bool = True  # answers are kept where clients ask for it
     counters: Secret | None = None  # of Redis or Valkey; None: the limits are this machine's
     on_counters_failure: str = "closed"
     reserve_output: int = 4096  # tokens that are held for an answer at a time

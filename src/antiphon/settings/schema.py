@@ -38,7 +38,7 @@ from antiphon.settings.value_types import (
     SWITCH,
     TARGET_MODEL,
     WORKERS,
-    Kind,
+    ValueType,
     flag,
     one_of,
     one_of_numbers,
@@ -52,11 +52,11 @@ from antiphon.settings.value_types import (
 class Many:
     """An array of plain values."""
 
-    item: Kind
+    item: ValueType
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSchema:
     build: Callable[..., object]
     keys: Mapping[str, Node]
     required: tuple[str, ...] = ()
@@ -69,26 +69,26 @@ class Table:
 class Rows:
     """An array of tables; `label` is the key by which users know a row."""
 
-    row: Table
+    row: TableSchema
     label: str
     least: int = 0
 
 
-Node = Kind | Many | Table | Rows
+Node = ValueType | Many | TableSchema | Rows
 
 TOKENS = whole(1, 1_000_000_000)
 DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
 MODE = one_of("filter", "annotate")
 THRESHOLD = one_of("low", "medium", "high", "off")
 
-TLS = Table(
+TLS = TableSchema(
     model.TlsSettings,
     {"cert": FILE, "key": FILE, "client_ca": AUTHORITIES, "client_auth": one_of("required", "optional")},
     required=("cert", "key"),
     check=check_tls,
 )
 
-SERVER = Table(
+SERVER = TableSchema(
     model.ServerSettings,
     {
         "listen": ADDRESS,
@@ -131,12 +131,12 @@ SERVER = Table(
     },
 )
 
-TIMEOUT = Table(
+TIMEOUT = TableSchema(
     model.TimeoutSettings,
     {"connect": seconds(), "first_byte": seconds(), "idle": seconds(), "total": seconds()},
 )
 
-UPSTREAM = Table(
+UPSTREAM = TableSchema(
     model.UpstreamSettings,
     {
         "name": NAME,
@@ -174,14 +174,14 @@ UPSTREAM = Table(
     required=("name", "protocol"),
 )
 
-TARGET = Table(
+TARGET = TableSchema(
     model.TargetSettings,
     {"upstream": NAME, "model": TARGET_MODEL, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
     required=("upstream",),
 )
 
 
-def _category(name: str, *, graded: bool) -> Table:
+def _category(name: str, *, graded: bool) -> TableSchema:
     """Graded categories have a severity and so a threshold; the others were detected or not."""
 
     def build(**values: str) -> model.CategorySettings:
@@ -190,8 +190,8 @@ def _category(name: str, *, graded: bool) -> Table:
     words = {"filter": "mode", "annotate": "mode"}
     if graded:
         thresholds = dict.fromkeys(("low", "medium", "high", "off"), "threshold")
-        return Table(build, {"threshold": THRESHOLD, "mode": MODE}, short=thresholds | words)
-    return Table(build, {"mode": one_of("filter", "annotate", "off")}, short=words | {"off": "mode"})
+        return TableSchema(build, {"threshold": THRESHOLD, "mode": MODE}, short=thresholds | words)
+    return TableSchema(build, {"mode": one_of("filter", "annotate", "off")}, short=words | {"off": "mode"})
 
 
 GRADED: dict[str, Node] = {name: _category(name, graded=True) for name in ("hate", "self_harm", "sexual", "violence")}
@@ -204,13 +204,13 @@ def _build_side(**values: object) -> model.SideSettings:
     return model.SideSettings(**plain, categories=categories)  # type: ignore[arg-type]
 
 
-PROMPT = Table(
+PROMPT = TableSchema(
     _build_side,
     {"timing": one_of("gate", "race"), **SIDE, "jailbreak": _category("jailbreak", graded=False)},
     short={"gate": "timing", "race": "timing"},
 )
 
-ANSWER = Table(
+ANSWER = TableSchema(
     _build_side,
     {
         **SIDE,
@@ -219,7 +219,7 @@ ANSWER = Table(
     },
 )
 
-EVALUATOR = Table(
+EVALUATOR = TableSchema(
     model.EvaluatorSettings,
     {
         "kind": one_of("embedded", "openai", "azure", "chat", "rules", "protected", "http"),
@@ -255,7 +255,7 @@ POLICY: dict[str, Node] = {
     "threshold": THRESHOLD,
     "prompt": PROMPT,
     "answer": ANSWER,
-    "hold": Table(
+    "hold": TableSchema(
         model.HoldSettings,
         {"tokens": whole(1, 100_000), "ms": whole(1, 600_000), "mode": one_of("full", "adaptive")},
     ),
@@ -267,17 +267,17 @@ POLICY: dict[str, Node] = {
     "too_long": one_of("refuse", "unjudged"),
 }
 
-SAFETY = Table(
+SAFETY = TableSchema(
     _build_safety,
     {**POLICY, "evaluator": Rows(EVALUATOR, "kind"), "processes": PROCESSES, "queue_ms": whole(0, 600_000)},
 )
 
-ROUTE = Table(
+ROUTE = TableSchema(
     model.RouteSettings,
     {
         "model": NAME,
         "targets": Rows(TARGET, "upstream", least=1),
-        "safety": Table(model.PolicySettings, {**POLICY, "override": SWITCH}),
+        "safety": TableSchema(model.PolicySettings, {**POLICY, "override": SWITCH}),
     },
     required=("model", "targets"),
 )
@@ -290,10 +290,10 @@ MEASURES: dict[str, Node] = {
     "output_tokens_per_minute": PER_MINUTE,
     "tokens_per_minute": PER_MINUTE,
     "concurrent": whole(1, 1_000_000),
-    "budget": Table(model.BudgetSettings, {"day": MONEY, "month": MONEY, "total": MONEY}),
+    "budget": TableSchema(model.BudgetSettings, {"day": MONEY, "month": MONEY, "total": MONEY}),
 }
 
-LIMIT = Table(
+LIMIT = TableSchema(
     model.LimitSettings,
     {
         "name": NAME,
@@ -308,7 +308,7 @@ LIMIT = Table(
     check=check_limit,
 )
 
-KEY = Table(
+KEY = TableSchema(
     model.KeySettings,
     {
         "name": NAME,
@@ -317,16 +317,16 @@ KEY = Table(
         "strict": SWITCH,
         "receipts": SWITCH,
         "max_requests": whole(0),
-        "safety": Table(model.PolicySettings, POLICY),
+        "safety": TableSchema(model.PolicySettings, POLICY),
         "team": NAME,
         "labels": LABELS,
         "models": Many(NAME),
-        "limits": Table(model.MeasureSettings, MEASURES, check=check_limit),
+        "limits": TableSchema(model.MeasureSettings, MEASURES, check=check_limit),
     },
     required=("name", "secret"),
 )
 
-ENGINE = Table(
+ENGINE = TableSchema(
     model.EngineSettings,
     {
         "enabled": SWITCH,
@@ -341,7 +341,7 @@ ENGINE = Table(
     },
 )
 
-PRICE = Table(
+PRICE = TableSchema(
     model.PriceSettings,
     {
         "input": DOLLARS,
@@ -359,7 +359,7 @@ PRICE = Table(
     required=("input",),
 )
 
-MODEL = Table(
+MODEL = TableSchema(
     model.ModelSettings,
     {
         "name": NAME,
@@ -385,7 +385,7 @@ MODEL = Table(
 
 DAYS, BYTES = whole(0, 36_600), whole(0, 1 << 60)
 
-KEEP = Table(
+KEEP = TableSchema(
     model.KeepSettings,
     {
         "entry_days": DAYS,
@@ -398,7 +398,7 @@ KEEP = Table(
     },
 )
 
-ACCOUNTS = Table(
+ACCOUNTS = TableSchema(
     model.AccountsSettings,
     {
         "enabled": SWITCH,
@@ -406,6 +406,7 @@ ACCOUNTS = Table(
         "state": FOLDER,
         "keys_max_age": seconds(least=5.0),
         "keep": KEEP,
+        "completions": SWITCH,
         "counters": COUNTERS,
         "on_counters_failure": one_of("closed", "open"),
         "reserve_output": whole(1, 1_000_000),
@@ -427,7 +428,7 @@ def _build_settings(
     return Settings(server or ServerSettings(), upstream, route, key, models=model, limits=limit, **parts)  # type: ignore[arg-type]
 
 
-ROOT = Table(
+ROOT = TableSchema(
     _build_settings,
     {
         "server": SERVER,

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from antiphon import __version__
 from antiphon.accounts.stores.contract import StoreDown, StoreError
 from antiphon.control.admin.credential import AdminGate
-from antiphon.control.admin.endpoint import AdminError, Endpoint, check_query
+from antiphon.control.admin.endpoint import AdminEndpoint, AdminError, check_query
 from antiphon.control.admin.openapi import describe
 from antiphon.control.answers import NO_STORE, Json, refusal
 
@@ -20,7 +20,7 @@ PREFIX = "/admin/v1"
 Audit = Callable[[str, str], None]  # what was done, and from where
 
 
-def admin_routes(endpoints: Sequence[Endpoint], gate: AdminGate, audit: Audit) -> list[Route]:
+def admin_routes(endpoints: Sequence[AdminEndpoint], gate: AdminGate, audit: Audit) -> list[Route]:
     document: dict[str, Any] = {}
 
     async def openapi(request: Request) -> Any:
@@ -30,12 +30,12 @@ def admin_routes(endpoints: Sequence[Endpoint], gate: AdminGate, audit: Audit) -
         return {"name": "antiphon", "version": __version__, "paths": [f"{PREFIX}{row.path}" for row in everything]}
 
     everything = [
-        Endpoint("GET", "", "What there is.", root),
-        Endpoint("GET", "/openapi.json", "This API as an OpenAPI document.", openapi, is_open=True),
+        AdminEndpoint("GET", "", "What there is.", root),
+        AdminEndpoint("GET", "/openapi.json", "This API as an OpenAPI document.", openapi, is_open=True),
         *endpoints,
     ]
     document.update(describe(everything))
-    paths: dict[str, dict[str, Endpoint]] = {}
+    paths: dict[str, dict[str, AdminEndpoint]] = {}
     for endpoint in everything:
         paths.setdefault(endpoint.path, {})[endpoint.method] = endpoint
     return [
@@ -44,7 +44,7 @@ def admin_routes(endpoints: Sequence[Endpoint], gate: AdminGate, audit: Audit) -
     ]
 
 
-def _handler(methods: dict[str, Endpoint], gate: AdminGate, audit: Audit) -> Callable[..., Any]:
+def _handler(methods: dict[str, AdminEndpoint], gate: AdminGate, audit: Audit) -> Callable[..., Any]:
     async def handle(request: Request) -> Response:
         endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
         assert endpoint is not None

@@ -32,7 +32,7 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class AdminEndpoint:
     method: str
     path: str  # behind /admin/v1; {key} is a parameter
     about: str

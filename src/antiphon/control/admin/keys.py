@@ -14,8 +14,8 @@ from antiphon.accounts.keys import LONGEST_NAME, Key, KeyRecord, issue, new_key_
 from antiphon.accounts.stores.contract import AuditNote, NameTaken
 from antiphon.control.admin.endpoint import (
     PAGE,
+    AdminEndpoint,
     AdminError,
-    Endpoint,
     Param,
     page,
     read_count,
@@ -76,16 +76,16 @@ class KeyEndpoints:
     def __init__(self, store: OpenStore) -> None:
         self._store = store
 
-    def rows(self) -> list[Endpoint]:
+    def rows(self) -> list[AdminEndpoint]:
         revoked = Param("revoked", "true: also keys that are revoked", "boolean")
         return [
-            Endpoint("GET", "/keys", "Keys, in the order of their ids.", self.list, (*PAGE, revoked)),
-            Endpoint("POST", "/keys", "Issue a key. Its secret is shown this once.", self.create, (), NewKey, 201),
-            Endpoint("GET", "/keys/{key}", "One key, by its id or name.", self.show),
-            Endpoint(
+            AdminEndpoint("GET", "/keys", "Keys, in the order of their ids.", self.list, (*PAGE, revoked)),
+            AdminEndpoint("POST", "/keys", "Issue a key. Its secret is shown this once.", self.create, (), NewKey, 201),
+            AdminEndpoint("GET", "/keys/{key}", "One key, by its id or name.", self.show),
+            AdminEndpoint(
                 "POST", "/keys/{key}/rotate", "Issue a new secret for a key; shown once.", self.rotate, (), Rotation
             ),
-            Endpoint("POST", "/keys/{key}/revoke", "End a key for good, with all its secrets.", self.revoke),
+            AdminEndpoint("POST", "/keys/{key}/revoke", "End a key for good, with all its secrets.", self.revoke),
         ]
 
     async def list(self, request: Request) -> Any:

@@ -13,7 +13,7 @@ from antiphon.accounts.key_feed import wall_clock
 from antiphon.accounts.rollups import DAY, HOUR, floor
 from antiphon.accounts.stores.contract import EntryQuery, Store
 from antiphon.accounts.usage import PERIODS, SPLITS, UsageQuery
-from antiphon.control.admin.endpoint import PAGE, AdminError, Endpoint, Param, page, read_count, read_cursor
+from antiphon.control.admin.endpoint import PAGE, AdminEndpoint, AdminError, Param, page, read_count, read_cursor
 from antiphon.control.admin.store import OpenStore
 
 SECOND: Final = 1_000_000
@@ -27,7 +27,7 @@ class LedgerEndpoints:
     def __init__(self, store: OpenStore) -> None:
         self._store = store
 
-    def rows(self) -> list[Endpoint]:
+    def rows(self) -> list[AdminEndpoint]:
         usage = (
             *(SINCE, UNTIL, KEY, Param("period", f"one of {', '.join(PERIODS)}; default day")),
             Param("by", f"one of {', '.join(SPLITS)}"),
@@ -35,9 +35,11 @@ class LedgerEndpoints:
             *PAGE,
         )
         return [
-            Endpoint("GET", "/usage", "Sums of the ledger. Prices are millionths of the currency.", self.usage, usage),
-            Endpoint("GET", "/entries", "Turns, newest first.", self.entries, (SINCE, UNTIL, KEY, *PAGE)),
-            Endpoint("GET", "/audit", "Who changed what, in the order in which it happened.", self.audit, PAGE),
+            AdminEndpoint(
+                "GET", "/usage", "Sums of the ledger. Prices are millionths of the currency.", self.usage, usage
+            ),
+            AdminEndpoint("GET", "/entries", "Turns, newest first.", self.entries, (SINCE, UNTIL, KEY, *PAGE)),
+            AdminEndpoint("GET", "/audit", "Who changed what, in the order in which it happened.", self.audit, PAGE),
         ]
 
     async def usage(self, request: Request) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 
-from antiphon.control.admin.endpoint import PAGE, Endpoint, page, read_count, read_cursor
+from antiphon.control.admin.endpoint import PAGE, AdminEndpoint, page, read_count, read_cursor
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import process_usage
 from antiphon.control.state import read_state
@@ -25,12 +25,14 @@ class LiveEndpoints:
         self._options = options
         self._table = table
 
-    def rows(self) -> list[Endpoint]:
+    def rows(self) -> list[AdminEndpoint]:
         return [
-            Endpoint("GET", "/routes", "Routes of the settings in use, in their order.", self.routes, PAGE),
-            Endpoint("GET", "/upstreams", "Upstreams, and how their last attempts went.", self.upstreams, PAGE),
-            Endpoint("GET", "/turns", "Turns under way, the longest first; 1,000 of a worker at most.", self.turns),
-            Endpoint("GET", "/processes", "The gateway's processes.", self.processes),
+            AdminEndpoint("GET", "/routes", "Routes of the settings in use, in their order.", self.routes, PAGE),
+            AdminEndpoint("GET", "/upstreams", "Upstreams, and how their last attempts went.", self.upstreams, PAGE),
+            AdminEndpoint(
+                "GET", "/turns", "Turns under way, the longest first; 1,000 of a worker at most.", self.turns
+            ),
+            AdminEndpoint("GET", "/processes", "The gateway's processes.", self.processes),
         ]
 
     async def routes(self, request: Request) -> Any:

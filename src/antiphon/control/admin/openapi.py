@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon import __version__
-from antiphon.control.admin.endpoint import Endpoint
+from antiphon.control.admin.endpoint import AdminEndpoint
 
 ERROR: Final = {
     "type": "object",
@@ -28,7 +28,7 @@ ERROR: Final = {
 }
 
 
-def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def describe(endpoints: Sequence[AdminEndpoint]) -> dict[str, Any]:
     bodies = [endpoint.body for endpoint in endpoints if endpoint.body is not None]
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     paths: dict[str, dict[str, Any]] = {}
@@ -47,7 +47,7 @@ def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
+def _operation(endpoint: AdminEndpoint) -> dict[str, Any]:
     words = re.findall(r"[a-z]+", endpoint.path.replace("{key}", ""))
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
@@ -78,7 +78,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     return operation if body is None else {**operation, "requestBody": body}
 
 
-def _body(endpoint: Endpoint) -> dict[str, Any] | None:
+def _body(endpoint: AdminEndpoint) -> dict[str, Any] | None:
     if endpoint.text_body is not None:
         return {"required": True, "content": {endpoint.text_body: {"schema": {"type": "string"}}}}
     if endpoint.body is None:

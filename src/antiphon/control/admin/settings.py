@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from antiphon.control.admin.endpoint import AdminError, Endpoint, read_body
+from antiphon.control.admin.endpoint import AdminEndpoint, AdminError, read_body
 from antiphon.control.options import ControlOptions
 from antiphon.control.state import read_state
 from antiphon.settings import SettingsError
@@ -28,17 +28,17 @@ class SettingsEndpoints:
     def __init__(self, options: ControlOptions) -> None:
         self._options = options
 
-    def rows(self) -> list[Endpoint]:
+    def rows(self) -> list[AdminEndpoint]:
         return [
-            Endpoint("GET", "/settings", "The settings in use. Secrets are masked.", self.show),
-            Endpoint(
+            AdminEndpoint("GET", "/settings", "The settings in use. Secrets are masked.", self.show),
+            AdminEndpoint(
                 "POST",
                 "/settings/validate",
                 "Would this settings file be taken? The body is TOML. Nothing changes.",
                 self.validate,
                 text_body="application/toml",
             ),
-            Endpoint("POST", "/reload", "Read the settings again, in all workers or in none.", self.reload),
+            AdminEndpoint("POST", "/reload", "Read the settings again, in all workers or in none.", self.reload),
         ]
 
     async def show(self, request: Request) -> Any:
