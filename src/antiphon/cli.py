@@ -124,7 +124,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.command == "serve":
         read = partial(load, options.config, environ, CATALOG, listen=options.listen)
         return serve.run(settings, read=read)
-    for warning in (*settings.warnings, *settings.idle):
+    for warning in settings.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))
     return 0

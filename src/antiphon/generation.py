@@ -20,10 +20,10 @@ from antiphon.settings import Settings
 from antiphon.tokens import TokenCounter
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan
+from antiphon.wiring_accounts import AccountsPlan, WorkerAccounts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class WorkerParts:
     """What a worker has once, whatever its settings are."""
 
@@ -34,12 +34,14 @@ class WorkerParts:
     evaluators: EvaluatorConfig | None
     judge: Judge | None
     meter: Meter | None
-    accounts: AccountsPlan | None
+    plan: AccountsPlan | None  # None: accounts are off
     log: Log
     counter: TokenCounter
     entropy: Entropy
     completions: CompletionClient | None
     sockets: Iterator[int]  # numbers for the sockets of scripted upstreams
+    number: int = 0  # of the worker
+    accounts: WorkerAccounts | None = None  # opened by the first generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,5 +127,7 @@ class Worker:
         for task in self.beside:
             task.cancel()
         await asyncio.gather(*self.beside, return_exceptions=True)
+        if self.parts.accounts is not None:
+            await self.parts.accounts.close()
         await self.parts.counter.close()
         self.log.close()

@@ -15,7 +15,8 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from antiphon.apis import API_DIALECTS
-from antiphon.billing.issued_keys import POLL, IssuedKeys
+from antiphon.billing.issued_keys import IssuedKeys
+from antiphon.billing.turns import TurnBilling
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
@@ -36,6 +37,7 @@ from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
 from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
+from antiphon.safety.policies import Policies
 from antiphon.server.app import App, AppOptions
 from antiphon.server.cors import Cors
 from antiphon.server.models import Models
@@ -49,7 +51,15 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan, completion_client, issued_keys, key_ring
+from antiphon.wiring_accounts import (
+    AccountsPlan,
+    StaticKeys,
+    completion_client,
+    key_ring,
+    open_accounts,
+    renew_accounts,
+    static_keys,
+)
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -68,11 +78,12 @@ async def build(
     judge: Judge | None = None,
     meter: Meter | None = None,
     accounts: AccountsPlan | None = None,
+    number: int = 0,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
     `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs; `evaluators`:
     likewise, what their process was told; `judge`: another one in their place; `meter`: None where nothing
-    is counted; `accounts`: None where they are off."""
+    is counted; `accounts`: None where they are off; `number`: the worker's."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     parts = WorkerParts(
@@ -89,6 +100,7 @@ async def build(
         Entropy(),
         completion_client(accounts, log),
         itertools.count(1),
+        number,
     )
     first = await build_generation(settings, parts)
 
@@ -122,6 +134,8 @@ async def build_generation(settings: Settings, parts: WorkerParts, old: Generati
     upstreams, scripted = await _upstreams(settings, parts, make, old)
     ports: dict[str, Upstream] = {**upstreams}
     composite = _judge(settings, parts.evaluators, ports, log, make) if old is None else old.judge
+    rules, keys = policies(settings), static_keys(settings)
+    issued, billing, beside = _accounts(settings, parts, rules, keys)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
         upstreams=ports,
@@ -134,19 +148,30 @@ async def build_generation(settings: Settings, parts: WorkerParts, old: Generati
         entropy=parts.entropy,
         maritaca_object=server.maritaca_object,
         judge=parts.judge or composite,
-        policies=policies(settings),
+        policies=rules,
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
         meter=parts.meter,
+        billing=billing,
         completions=parts.completions,
     )
     health = _health(settings, parts.ready, parts.engine, composite)
     models = _models(settings, gateway, upstreams, parts.born, log)
-    issued = issued_keys(settings, parts.accounts, gateway.policies)
-    app = App(gateway, key_ring(settings, issued), Cors(server.cors), models, _app_options(server), health)
+    app = App(gateway, key_ring(settings, keys, issued), Cors(server.cors), models, _app_options(server), health)
     if old is not None:
         app.take_over(old.app)
-    beside = () if issued is None else (asyncio.create_task(_poll_keys(issued)),)
     return Generation(settings, app, upstreams, scripted, composite, beside)
+
+
+def _accounts(
+    settings: Settings, parts: WorkerParts, rules: Policies, keys: StaticKeys
+) -> tuple[IssuedKeys | None, TurnBilling | None, tuple[asyncio.Task[None], ...]]:
+    """Journal and limits are the worker's; keys and prices go by the settings."""
+    if parts.plan is None:
+        return None, None, ()
+    if parts.accounts is None:
+        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log)
+        return parts.accounts.issued, parts.accounts.billing, ()
+    return renew_accounts(settings, parts.plan, rules, parts.accounts)
 
 
 async def _upstreams(
@@ -174,12 +199,6 @@ async def _upstreams(
                 url = await scripted[name].start(unix=place)
             upstreams[name] = make(upstream, url)
     return upstreams, scripted
-
-
-async def _poll_keys(issued: IssuedKeys) -> None:
-    while True:
-        await asyncio.sleep(POLL)
-        issued.poll()
 
 
 def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | None:

@@ -83,6 +83,8 @@ class Server:
     ) -> None:
         """Requests to come, on connections that are open too, go to another handler."""
         self.handler, self._render_fault = handler, render_fault
+        for connection in self._connections:
+            connection.forget_admission()
 
     @property
     def connections(self) -> int:

@@ -141,10 +141,16 @@ class RequestReader:
                 self._misses = 1
                 headers = known.headers.copy()
                 headers[b"content-length"] = digits
-                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[len(head) :]))
+                asked = (known.method, known.path, known.query, headers, True, False, data[len(head) :])
+                self._deliver(Request(*asked, known.admission, 0, None, known))
                 return
         self._whole = data if self._fresh and self._misses < MISSES else b""
         self.feed(data)
+
+    def forget_admission(self) -> None:
+        """What a handler found in the known head is not what the next one will."""
+        if self._known is not None:
+            self._known.admission = None
 
     def feed(self, data: bytes | memoryview) -> None:
         self.fed += len(data)

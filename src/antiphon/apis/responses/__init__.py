@@ -19,6 +19,8 @@ class ResponsesApi:
     name = "responses"
     dialect = replace(OPENAI, name="responses", takes_plain=False)
 
+    judges_strict = False
+
     def read(self, document: Document, call: ApiCall) -> ApiRequest:
         return read(document, call)
 
