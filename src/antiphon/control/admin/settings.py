@@ -83,7 +83,7 @@ def _refused(faults: list[dict[str, str]]) -> dict[str, Any]:
 
 def masked(settings: Settings) -> Any:
     document = _plain(settings)
-    for name in ("path", "warnings", "idle"):
+    for name in ("path", "warnings"):
         document.pop(name)
     return document
 
