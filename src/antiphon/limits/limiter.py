@@ -117,6 +117,16 @@ class Limiter:
         """Brings what a lease lacks (leases.py). None: it is there, try again."""
         return BUSY
 
+    def has_limits(self, caller: Caller, model: str) -> bool:
+        """Whether any limit applies. Where that cannot be known right now, it may."""
+        rows = self._rows.get((caller, model))
+        if rows is None:
+            try:
+                rows = self._find(caller, model)
+            except TableFull:
+                rows = None
+        return rows is None or bool(rows)
+
     def fit_output(self, caller: Caller, model: str, input: int, output: int) -> int:
         """The part of `output` that the limits can ever allow beside `input`; at least 1: a prompt that is too large
         is refused as such."""
@@ -142,6 +152,23 @@ class Limiter:
                 continue
         return tightest
 
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        """As `standings`, of requests and of tokens."""
+        requests = tokens = None
+        now = self.clock.read()
+        for row in self._rows.get((caller, model), ()):
+            if not row.has_minutes:
+                continue
+            try:
+                of_row, tokens_of_row = row.usual_standings(self.table.memory, now)
+            except Moved:
+                continue
+            if requests is None or (of_row is not None and of_row.remaining < requests.remaining):
+                requests = of_row
+            if tokens is None or (tokens_of_row is not None and tokens_of_row.remaining < tokens.remaining):
+                tokens = tokens_of_row
+        return requests, tokens
+
     # After a crash, and at start
 
     def resettle(self, worker: int, settlements: Iterable[Settlement]) -> bool:
@@ -163,11 +190,11 @@ class Limiter:
             self.table.commit(b"".join([*filter(None, moves), settled]))
         return True
 
-    def restart(self, worker: int, sequence: int = 0) -> bool:
-        """A new journal begins after `sequence`."""
+    def restart(self, worker: int, boot: int = 0) -> bool:
+        """A new journal begins."""
         if not self.table.enter():
             return False
-        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(sequence)))
+        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(0) + SEQUENCE.pack(boot)))
         return True
 
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:
