@@ -213,7 +213,7 @@ def renew_accounts(
     settings: Settings, plan: AccountsPlan, policies: Policies, opened: WorkerAccounts
 ) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
     """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
-    issued = _issued_keys(settings, plan, policies)
+    issued = open_issued_keys(settings, plan, policies)
     billing = _billing(settings, opened.billing.limiter, opened.journal)
     return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
 
