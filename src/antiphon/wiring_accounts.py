@@ -214,6 +214,7 @@ def renew_accounts(
 ) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
     """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
     issued = open_issued_keys(settings, plan, policies)
+    opened.billing.limiter.change_limits(limits_of(settings))
     billing = _billing(settings, opened.billing.limiter, opened.journal)
     return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
 
