@@ -7,11 +7,13 @@ from collections.abc import Mapping
 import msgspec
 
 from antiphon.apis.api import ApiStored
+from antiphon.apis.responses.native_answer import OUTPUT, NativeEvents, read_native
 from antiphon.apis.responses.output import (
     SAID,
     ResponseFrame,
     call_item,
     call_prefix,
+    native_item,
     ending,
     gather_extras,
     message_item,
@@ -24,6 +26,7 @@ from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
 from antiphon.apis.responses.stored import KIND, KeptInput, encode, listed_input
 from antiphon.apis.responses.stream import ResponseStream
 from antiphon.chat.answer_defaults import Document
+from antiphon.errors import RequestError
 
 
 class ResponsesRequest(msgspec.Struct):
@@ -31,6 +34,15 @@ class ResponsesRequest(msgspec.Struct):
     names: Mapping[str, str]
     dropped: Mapping[str, str]
     frame: ResponseFrame
+    native: Document  # the request in the API's own words
+    refusal: RequestError | None = None  # why a chat request cannot say it
+    native_endpoint = "responses"
+
+    def read_answer(self, document: Document) -> Document:
+        return read_native(document)
+
+    def read_events(self) -> NativeEvents:
+        return NativeEvents()
 
     def to_store(self) -> ApiStored | None:
         frame = self.frame
@@ -67,6 +79,8 @@ class ResponsesRequest(msgspec.Struct):
 def output_of(frame: ResponseFrame, choice: Document, status: str) -> list[Document]:
     """The items of a whole answer: reasoning, a message, calls. What was followed by something else is complete."""
     message = choice["message"]
+    if OUTPUT in message:
+        return [native_item(frame, item) for item in message[OUTPUT]]
     called = message.get("tool_calls") or ()
     parts = _parts(message, choice)
     hidden = {*SAID, *SIGNED} if frame.seals else SAID

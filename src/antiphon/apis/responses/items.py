@@ -52,9 +52,11 @@ class InputConversation:
             if kind is None and "role" in item:
                 kind = "message"
             read = _READERS.get(kind) if type(kind) is str else None
-            if read is None:
-                raise _unknown_item(item, path)
-            read(self, item, path)
+            if read is not None:
+                read(self, item, path)
+                continue
+            self._notes.refuse(_built_in_item(item, path))
+            self._notes.beside.append(item)  # it is judged with the rest
         self._close()
         for call_id, (path, _) in self._outputs.items():
             if call_id not in self._answered:
@@ -201,10 +203,11 @@ def _reasoning_words(item: Document, path: str) -> str:
     return ""
 
 
-def _unknown_item(item: Document, path: str) -> Exception:
+def _built_in_item(item: Document, path: str) -> RequestError:
+    """Raises RequestError, RequestFault: it is no item at all."""
     kind = type_of(item, path)
     if kind == "item_reference":
-        return RequestError(NO_REFERENCES, param=f"{path}.type", code="unsupported_value")
+        raise RequestError(NO_REFERENCES, param=f"{path}.type", code="unsupported_value")
     if kind.endswith(("_call", "_call_output")) or kind.startswith(("mcp_", "computer_", "compaction")):
         return RequestError(BUILT_IN.format(kind[:64]), param=f"{path}.type", code="unsupported_value")
-    return at(f"{path}.type", wrong_value(kind, (*_READERS, "item_reference")))
+    raise at(f"{path}.type", wrong_value(kind, (*_READERS, "item_reference")))
