@@ -118,7 +118,7 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         return list_models(options, settings)
     if options.command == "serve":
         return supervisor.run(settings)
-    for warning in (*settings.warnings, *settings.idle):
+    for warning in settings.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))
     return 0

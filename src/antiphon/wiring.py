@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 from antiphon.accounts.completions.client import CompletionClient
 from antiphon.apis import API_DIALECTS
-from antiphon.billing.issued_keys import POLL, IssuedKeys
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
@@ -47,7 +46,14 @@ from antiphon.tokens import TokenCounter
 from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
-from antiphon.wiring_accounts import AccountsPlan, completion_client, issued_keys, key_ring
+from antiphon.wiring_accounts import (
+    AccountsPlan,
+    WorkerAccounts,
+    completion_client,
+    key_ring,
+    open_accounts,
+    static_keys,
+)
 from antiphon.wiring_evaluators import build_panel
 from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
@@ -66,6 +72,7 @@ class Worker:
     counter: TokenCounter
     log: Log
     judge: Composite | None = None
+    accounts: WorkerAccounts | None = None
     completions: CompletionClient | None = None
     beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
 
@@ -80,6 +87,8 @@ class Worker:
         for task in self.beside:
             task.cancel()
         await asyncio.gather(*self.beside, return_exceptions=True)
+        if self.accounts is not None:
+            await self.accounts.close()
         if self.judge is not None:
             await self.judge.close()
         for upstream in self.upstreams:
@@ -101,11 +110,12 @@ async def build(
     judge: Judge | None = None,
     meter: Meter | None = None,
     accounts: AccountsPlan | None = None,
+    number: int = 0,
 ) -> Worker:
     """`born`: when the gateway started (models' `created`); `room`: a private directory for sockets of our own;
     `ready`: None, or why this worker takes no requests; `engine`: what its host was told, where it runs; `evaluators`:
     likewise, what their process was told; `judge`: another one in their place; `meter`: None where nothing
-    is counted; `accounts`: None where they are off."""
+    is counted; `accounts`: None where they are off; `number`: the worker's."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
     scripted: dict[str, ScriptedUpstream] = {}
@@ -125,6 +135,8 @@ async def build(
     counter = TokenCounter()
     ports: dict[str, Upstream] = {**upstreams}
     composite = _judge(settings, evaluators, ports, log, make)
+    rules, keys = policies(settings), static_keys(settings)
+    own_accounts = open_accounts(settings, accounts, number, rules, keys, log)
     completions = completion_client(accounts, log)
     gateway = Gateway(
         routes=RouteTable(_routes(settings)),
@@ -138,15 +150,16 @@ async def build(
         entropy=entropy,
         maritaca_object=server.maritaca_object,
         judge=judge or composite,
-        policies=policies(settings),
+        policies=rules,
         bounds=JsonBounds(server.max_json_depth, server.max_json_values),
         meter=meter,
+        billing=None if own_accounts is None else own_accounts.billing,
         completions=completions,
     )
     health = _health(settings, ready, engine, composite)
     models = _models(settings, gateway, upstreams, born, log)
-    issued = issued_keys(settings, accounts, gateway.policies)
-    app = App(gateway, key_ring(settings, issued), Cors(server.cors), models, _app_options(server), health)
+    ring = key_ring(settings, keys, own_accounts)
+    app = App(gateway, ring, Cors(server.cors), models, _app_options(server), health)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
@@ -169,18 +182,10 @@ async def build(
         counter=counter,
         log=log,
         judge=composite,
+        accounts=own_accounts,
         completions=completions,
-        beside=(
-            *(() if issued is None else (asyncio.create_task(_poll_keys(issued)),)),
-            *(() if completions is None else (asyncio.create_task(completions.run()),)),
-        ),
+        beside=() if completions is None else (asyncio.create_task(completions.run()),),
     )
-
-
-async def _poll_keys(issued: IssuedKeys) -> None:
-    while True:
-        await asyncio.sleep(POLL)
-        issued.poll()
 
 
 def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | None:

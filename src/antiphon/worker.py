@@ -82,6 +82,7 @@ async def _serve(
         evaluators=evaluators,
         meter=meter,
         accounts=accounts,
+        number=number,
     )
     await worker.server.start(sockets, wiring.server_tls(settings.server))
     loop.add_signal_handler(signal.SIGTERM, stopping.set)

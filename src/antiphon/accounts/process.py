@@ -6,22 +6,25 @@ Workers write the journal (`journal/writer.py`) and read the copy (`key_copy.py`
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from antiphon.accounts.completions.server import CompletionServer
+from antiphon.accounts.journal.segment import Segment
 from antiphon.accounts.journal.shipper import Shipper
 from antiphon.accounts.key_cache import KeyCache
 from antiphon.accounts.key_copy import KeyCopyWriter
 from antiphon.accounts.key_feed import POLL, KeyFeed
 from antiphon.accounts.stores.contract import Retention, Store
 from antiphon.accounts.stores.urls import store_for
-from antiphon.accounts.upkeep import Upkeep
+from antiphon.accounts.upkeep import Upkeep, end_if_cancelled
 from antiphon.heartbeat import beat
 
+LAST_WORK: Final = 8.0  # seconds for the last entries
 Log = Callable[[str], None]
 
 
@@ -32,6 +35,7 @@ class AccountsOptions:
     keys: str  # the file
     keep: Retention = field(default_factory=Retention)
     socket: str = ""  # where workers ask for stored completions; "": they do not
+    is_needed: Callable[[Segment], bool] | None = None  # of the journal: see `Shipper`
 
 
 def serve(work: Coroutine[Any, Any, None], *, told: int, life: int) -> None:
@@ -46,22 +50,23 @@ async def _serve(work: Coroutine[Any, Any, None], told: int, life: int) -> None:
     ready = asyncio.Event()
     ready.set()
     beating, working = loop.create_task(beat(told, ready)), loop.create_task(work)
-    loop.add_signal_handler(signal.SIGTERM, working.cancel)
 
-    def end_as_orphan() -> None:
+    def end() -> None:
         loop.remove_reader(life)
         working.cancel()
+        loop.call_later(LAST_WORK, os._exit, 1)  # nobody waits for it any longer
 
-    loop.add_reader(life, end_as_orphan)
+    loop.add_signal_handler(signal.SIGTERM, end)
+    loop.add_reader(life, end)
     with suppress(asyncio.CancelledError):
         await working
     beating.cancel()
 
 
-async def run_accounts(options: AccountsOptions, log: Log) -> None:
-    """Until it is cancelled. `log` gets sentences for the error log."""
-    store = store_for(options.store)
-    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, log), options.keep, log)
+async def run_accounts(options: AccountsOptions, log: Log, store: Store | None = None) -> None:
+    """Until it is cancelled. `log` gets sentences for the error log. `store`: that of the options, if it was made."""
+    store = store or store_for(options.store)
+    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, log, options.is_needed), options.keep, log)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(upkeep.run())
         tasks.create_task(_copy_keys(store, options.keys, log))
@@ -76,6 +81,7 @@ async def _copy_keys(store: Store, path: str, log: Log) -> None:
     fault = ""
     while True:
         await feed.poll()
+        end_if_cancelled()
         try:
             copy.write()
             fault = ""

@@ -16,6 +16,13 @@ PAUSE: Final = 0.02  # seconds between two steps of pruning
 REOPEN: Final = 2.0
 
 
+def end_if_cancelled() -> None:
+    """A driver that is cancelled may say that its connection failed instead. Raises CancelledError."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class Upkeep:
     """`log` gets sentences for the error log: the beginning and the end of an outage."""
 
@@ -56,6 +63,7 @@ class Upkeep:
         try:
             await work()
         except (StoreError, OSError) as error:
+            end_if_cancelled()
             if not self._fault:
                 self._fault = str(error)
                 self._log(f"the store of accounts is out: {error}; entries wait in the journal")

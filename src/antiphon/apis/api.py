@@ -7,9 +7,10 @@ request: routing, failover, safety, limits, receipts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from antiphon.apis.changes import ApiChange
 from antiphon.chat.answer_defaults import Document
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError
@@ -57,6 +58,10 @@ class ApiRequest(Protocol):
     def dropped(self) -> Mapping[str, str]:
         """What a chat request cannot say, by the API's own name, and why."""
 
+    def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
+        """The chat request for an upstream of this row of the catalog, and what had to change. Never alters `document`.
+        Raises RequestError: it is not for this upstream."""
+
     def whole(self, completion: Document) -> Document:
         """The answer. `completion` is one of the openai dialect, and may be used up."""
 
@@ -83,6 +88,13 @@ class StoringRequest(Protocol):
 
     def was_not_stored(self) -> None:
         """The answer must not say that it is kept. A stream's `end` is asked for again then."""
+
+
+class CountedRequest(Protocol):
+    """A request that asks how many tokens it has."""
+
+    def count(self, tokens: int, tokenizer: str, *, is_exact: bool) -> Document:
+        """The answer."""
 
 
 class ApiCall(NamedTuple):
@@ -114,6 +126,10 @@ class ClientApi(Protocol):
     @property
     def dialect(self) -> Dialect:
         """A row with the API's name, which is openai's but for its errors."""
+
+    @property
+    def judges_strict(self) -> bool:
+        """`read` refuses what a strict request may not hold, and the chat request may hold what is a vendor's own."""
 
     def read(self, document: Document, call: ApiCall) -> ApiRequest:
         """Raises RequestError, whose `param` is the API's own name."""

@@ -54,6 +54,11 @@ class IssuedKeys:
             self._made[found.id] = (found, made[1])
         return made[1]
 
+    def caller(self, key_id: str) -> Caller | None:
+        """Who the key with this id is for the limits. None: there is none, or not any more."""
+        found = self._cache.get(key_id)
+        return None if found is None else caller_of(found)
+
     def _make(self, found: IssuedKey, digest: bytes) -> ClientKey:
         self._set_policy(found.id, found.safety)
         account = Account(found.id, found.team, allowed(found.models), caller_of(found))

@@ -11,7 +11,7 @@ from antiphon.chat.bounds import JsonBounds
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
 from antiphon.flow.stored import CompletionStore
-from antiphon.flow.turn import Meter
+from antiphon.flow.turn import Billing, Meter
 from antiphon.routing.route import RouteTable
 from antiphon.safety.policies import Policies
 
@@ -35,6 +35,7 @@ class Gateway:
     policies: Policies = NO_POLICIES
     bounds: JsonBounds = DEFAULT_BOUNDS  # of the JSON of requests
     meter: Meter | None = None  # None: nothing is counted
+    billing: Billing | None = None  # None: there are no limits and no ledger
     completions: CompletionStore | None = None  # who keeps answers; None: nobody
 
     def stamp(self, dialect: Dialect, model: str) -> AnswerDefaults:

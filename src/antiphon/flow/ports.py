@@ -335,6 +335,9 @@ class Client(Protocol):
     def finish(self) -> None:
         """The stream is complete."""
 
+    def add_headers(self, lines: bytes) -> None:
+        """Header lines for the answer, if its head has not left."""
+
     def fail(self, error: AntiphonError, receipt: Document | None) -> None:
         """An error: a real status while nothing has left, in-band afterwards."""
 

@@ -20,8 +20,11 @@ MOST_TEXT: Final = 4_000_000  # characters
 class Running:
     """Each turn stands in `turns` from its beginning to its end, with what ends it when its client goes away."""
 
-    def __init__(self, clock: Callable[[], float], silence: float) -> None:
-        """`silence`: seconds before a stream gets a keep-alive comment."""
+    def __init__(
+        self, clock: Callable[[], float], silence: float, look: Callable[[AnyTurn], None] | None = None
+    ) -> None:
+        """`silence`: seconds before a stream gets a keep-alive comment; `look`: called with streams now and then."""
+        self._look = look
         self._clock = clock
         self._silence = silence
         self.turns: dict[Client, tuple[AnyTurn, Callable[[], None]]] = {}
@@ -74,6 +77,8 @@ class Running:
         now = self._clock()
         streams = [turn for turn, _ in self.turns.values() if turn.request.stream]
         for turn in streams:
+            if self._look is not None:
+                self._look(turn)
             bound(turn.texts, turn.client.sent)
             turn.client.break_silence(self._silence, now)
         self._is_ticking = bool(streams)

@@ -117,6 +117,16 @@ class Limiter:
         """Brings what a lease lacks (leases.py). None: it is there, try again."""
         return BUSY
 
+    def has_limits(self, caller: Caller, model: str) -> bool:
+        """Whether any limit applies. Where that cannot be known right now, it may."""
+        rows = self._rows.get((caller, model))
+        if rows is None:
+            try:
+                rows = self._find(caller, model)
+            except TableFull:
+                rows = None
+        return rows is None or bool(rows)
+
     def fit_output(self, caller: Caller, model: str, input: int, output: int) -> int:
         """The part of `output` that the limits can ever allow beside `input`; at least 1: a prompt that is too large
         is refused as such."""
@@ -163,11 +173,11 @@ class Limiter:
             self.table.commit(b"".join([*filter(None, moves), settled]))
         return True
 
-    def restart(self, worker: int, sequence: int = 0) -> bool:
-        """A new journal begins after `sequence`."""
+    def restart(self, worker: int, boot: int = 0) -> bool:
+        """A new journal begins."""
         if not self.table.enter():
             return False
-        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(sequence)))
+        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(0) + SEQUENCE.pack(boot)))
         return True
 
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:

@@ -7,15 +7,15 @@ A request is admitted by its head: where the body is still to come, nothing of i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
 from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
+from antiphon.apis.listings import LISTINGS, OLLAMA_VERSION
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.flow.answer import Turns
@@ -26,12 +26,24 @@ from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
+from antiphon.server.bodies import addressed, asked_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
-from antiphon.server.keys import ClientKey, KeyRing
+from antiphon.server.keys import ClientKey, KeyRing, with_query_key
 from antiphon.server.models import Models
-from antiphon.server.paths import CHAT, EXACT, HEALTH, STORED_LISTS, EndpointName, PathMatch, dialect_of, find
+from antiphon.server.near_misses import unknown_path, wrong_method
+from antiphon.server.paths import (
+    CHAT,
+    EXACT,
+    HEALTH,
+    STORED_LISTS,
+    EndpointName,
+    PathMatch,
+    dialect_of,
+    find,
+    listed_by,
+)
 from antiphon.server.stored import StoredAnswers
 from antiphon.server.stored_responses import StoredResponses
 from antiphon.server.wrong_keys import WrongKeys
@@ -59,15 +71,6 @@ class AppOptions:
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
     drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
-
-
-class BodyModel(Struct):
-    """Of a body, the model."""
-
-    model: str = ""
-
-
-MODEL = Decoder(BodyModel)
 
 
 class Admission(Struct):
@@ -112,9 +115,12 @@ class App:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if admission.place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
+            place = admission.place
+            if place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
                 self._begin_stored(exchange, request_id, admission)
-            elif request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            elif (request.method == b"POST" and place.endpoint is not EndpointName.SHOW) or (
+                place.relay and request.method != b"OPTIONS"
+            ):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -161,11 +167,16 @@ class App:
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
         if place is None or (self._stored is None and place.endpoint is EndpointName.STORED and not place.api):
-            raise _unknown_path(request)
+            raise unknown_path(request)
+        if place.several:
+            place = listed_by(place, request.headers)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
-        key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
+        headers: Mapping[bytes, bytes] = request.headers
+        if request.query and place.api == "gemini":
+            headers = with_query_key(headers, request.query)
+        key = None if self._keys.is_empty else self._keys.admit(headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
         return Admission(place, dialect, key)
@@ -175,6 +186,8 @@ class App:
         name = key = None
         if request is not None:
             place = find(request.path)
+            if place is not None and place.several:
+                place = listed_by(place, request.headers)
             name = place.dialect if place is not None and place.api else dialect_of(request.path)
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
@@ -231,6 +244,8 @@ class App:
             exchange.received,
             account=None if key is None else key.account,
         )
+        if place.model and not place.api:
+            incoming.body = addressed(request.body, place.model)
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
         if request.query and dialect.name == "skytells" and place.endpoint is EndpointName.CHAT:
@@ -259,11 +274,10 @@ class App:
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
         """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""
-        try:
-            asked = MODEL.decode(body)
-        except (ValueError, RecursionError):  # for the endpoint to say
+        model = asked_model(body)
+        if not model:  # for the endpoint to say
             return False
-        route = self._gateway.routes.named(asked.model)
+        route = self._gateway.routes.named(model)
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
@@ -298,7 +312,7 @@ class App:
         if self._cors.preflight(request.method, request.headers) is not None:
             return True
         if request.method not in place.methods and not (request.method == b"HEAD" and b"GET" in place.methods):
-            raise _wrong_method(request)
+            raise wrong_method(request)
         return place.endpoint in HEALTH
 
     def _answer(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
@@ -312,7 +326,12 @@ class App:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
+        elif endpoint is EndpointName.VERSION:
+            self._json(exchange, request_id, 200, {"version": OLLAMA_VERSION})
         else:
+            if endpoint is EndpointName.SHOW:
+                shown = replace(admission.place, endpoint=EndpointName.MODEL, model=asked_model(exchange.request.body))
+                admission = Admission(shown, admission.dialect, admission.key)
             self._list(exchange, request_id, admission)
 
     def _list(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
@@ -328,16 +347,18 @@ class App:
     def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, admission: Admission) -> None:
         """A key sees the models that it may use [own-models]."""
         place, account = admission.place, None if admission.key is None else admission.key.account
+        listing = LISTINGS.get(place.api)
         if place.endpoint is EndpointName.MODELS:
             shown = [model for model in self._models.list_all() if account is None or account.may_use(model["id"])]
-            self._json(exchange, request_id, 200, dialect.write_models(shown))
+            written = dialect.write_models(shown) if listing is None else listing.all(shown)
+            self._json(exchange, request_id, 200, written)
             return
         is_allowed = account is None or account.may_use(place.model)
         model = self._models.find(place.model, sized=dialect.tells_sizes) if is_allowed else None
         if model is None:
             self._refuse(exchange, request_id, dialect, unknown_model(place.model))
         else:
-            self._json(exchange, request_id, 200, dialect.write_model(model))
+            self._json(exchange, request_id, 200, dialect.write_model(model) if listing is None else listing.one(model))
 
     def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
         self._send(exchange, request_id, status, JSON, encode(document))
@@ -371,6 +392,8 @@ class App:
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: " + request_id.encode() + FIXED
+        if request is not None and b"anthropic-version" in request.headers:
+            lines = b"request-id: %b\r\n%b" % (request_id.encode(), lines)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
@@ -379,13 +402,3 @@ class App:
 def _streams_by_query(query: bytes) -> bool:
     """Skytells takes `?stream=true` as well [stream-by-query]."""
     return parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower() in ("true", "1")
-
-
-def _unknown_path(request: Request) -> RequestError:
-    text = f"Invalid URL ({request.method.decode('latin-1')} {request.path[:200].decode('latin-1')})"
-    return RequestError(text, status=404, code="unknown_url")
-
-
-def _wrong_method(request: Request) -> RequestError:
-    text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
-    return RequestError(text, status=405, code="method_not_supported")

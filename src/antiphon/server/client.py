@@ -105,8 +105,13 @@ class ChatClient:
         if self.exchange.sent != self._sent:
             self._sent, self._since = self.exchange.sent, now
         elif now - self._since >= limit and not self.exchange.closed:
-            self.write(KEEPALIVE if self._stream is None else self._stream.silence)
+            sign = KEEPALIVE if self._stream is None else self._stream.silence
+            if sign:
+                self.write(sign)
             self._sent, self._since = self.exchange.sent, now
+
+    def add_headers(self, lines: bytes) -> None:
+        self._headers += lines
 
     def finish(self) -> None:
         self.exchange.finish()

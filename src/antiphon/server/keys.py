@@ -10,11 +10,14 @@ import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import parse_qs
 
 from antiphon.errors import AuthError, OverloadError
 from antiphon.flow.ports import Account
 
 SHOWN = 4  # characters of a wrong key that are shown back at its end
+HEADERS = (b"x-api-key", b"api-key", b"x-goog-api-key")  # Anthropic's and Skytells', Azure's, Google's
+HEADER_WINS = frozenset({"skytells", "messages"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +83,21 @@ class KeyRing:
 
 
 def presented(headers: Mapping[bytes, bytes], dialect: str) -> bytes | None:
-    """`Authorization: Bearer k` or `Key k` (Maritaca), or `x-api-key: k`, which wins in skytells [keys-by-header]."""
+    """`Authorization: Bearer k` or `Key k` (Maritaca), or a header of a vendor's, such as `x-api-key: k`, which wins in
+    skytells and in the Messages API [keys-by-header]."""
     given = headers.get(b"authorization", b"")
-    if given[:7] == b"Bearer " and dialect != "skytells":  # nearly always
+    if given[:7] == b"Bearer " and dialect not in HEADER_WINS:  # nearly always
         return given[7:].strip() or None
     scheme, _, secret = given.strip().partition(b" ")
     bearer = secret.strip() if scheme.lower() in (b"bearer", b"key") else None
-    other = headers.get(b"x-api-key", b"").strip() or None
-    return (other or bearer) if dialect == "skytells" else (bearer or other)
+    other = next((found for name in HEADERS if (found := headers.get(name, b"").strip())), None)
+    return (other or bearer) if dialect in HEADER_WINS else (bearer or other)
+
+
+def with_query_key(headers: Mapping[bytes, bytes], query: bytes) -> Mapping[bytes, bytes]:
+    """Google's clients may show their key in the query (`?key=k`). A header counts before it."""
+    found = parse_qs(query.decode("latin-1")).get("key")
+    return {b"x-goog-api-key": found[-1].encode(), **headers} if found else headers
 
 
 def _refusal(secret: bytes | None) -> AuthError:

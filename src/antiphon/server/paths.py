@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from urllib.parse import unquote_to_bytes
@@ -20,6 +20,9 @@ class EndpointName(Enum):
     MODERATIONS = "moderations"
     MODELS = "models"
     MODEL = "model"
+    COUNTING = "counting"
+    SHOW = "show"
+    VERSION = "version"
     RELAY = "relay"
     STORED = "stored"
     HEALTH = "health"
@@ -57,6 +60,9 @@ class PathMatch:
     path: bytes = b""  # of a relayed request, behind the prefix
     api: str = ""  # another API than Chat Completions (`apis`); its dialect has the same name
     action: str = ""  # which of the API's paths it is
+    several: bool = field(
+        default=False, compare=False
+    )  # APIs have this path; a header tells which is meant (`listed_by`)
     word: str = field(init=False)  # of the endpoint
 
     def __post_init__(self) -> None:
@@ -81,6 +87,28 @@ RELAYS: Mapping[bytes, tuple[bytes, ...]] = MappingProxyType(
         b"/batches/{}/cancel": POST,
     }
 )
+OLLAMA = (
+    (b"/api/chat", EndpointName.CHAT, POST, "chat"),
+    (b"/api/generate", EndpointName.CHAT, POST, "generate"),
+    (b"/api/show", EndpointName.SHOW, POST, "show"),
+    (b"/api/tags", EndpointName.MODELS, GET, "tags"),
+    (b"/api/version", EndpointName.VERSION, GET, "version"),
+)
+# Gemini's and Vertex's paths: /v1beta/models/{model}:generateContent
+GEMINI = re.compile(
+    rb"/v1(?:beta1?|alpha)?/(?:projects/[^/]+/locations/[^/]+/publishers/[^/]+/)?models/(.+)"
+    rb":(generateContent|streamGenerateContent|countTokens)"
+)
+# Azure's older paths, with the deployment in them.
+AZURE = re.compile(rb"/openai/deployments/([^/]+)/(chat/completions|completions|embeddings)")
+AZURE_ENDPOINTS = {
+    b"chat/completions": EndpointName.CHAT,
+    b"completions": EndpointName.COMPLETIONS,
+    b"embeddings": EndpointName.EMBEDDINGS,
+}
+LISTED_BY = ((b"anthropic-version", "messages"), (b"x-goog-api-key", "gemini"))
+# Bases of other APIs, with the API whose errors are written below them.
+API_BASES = ((b"/v1beta", "gemini"), (b"/v1alpha", "gemini"), (b"/anthropic", "messages"))
 HOLDERS = (b"files", b"batches")  # of things that have ids
 ID = re.compile(rb"(?!\.{1,2}$)[A-Za-z0-9._~:=@+-]{1,512}")
 
@@ -94,13 +122,31 @@ def _exact() -> Mapping[bytes, PathMatch]:
         places[prefix + b"/moderations"] = PathMatch(
             EndpointName.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
         )
-        places[prefix + b"/models"] = PathMatch(EndpointName.MODELS, dialect)
+        places[prefix + b"/models"] = PathMatch(EndpointName.MODELS, dialect, several=dialect is None)
         places[prefix + b"/responses"] = PathMatch(EndpointName.CHAT, "responses", methods=POST, api="responses")
+        places.update(_of_messages(prefix))
         for path, methods in RELAYS.items():
             if b"{" not in path:
                 name = path[1:].decode()
                 places[prefix + path] = PathMatch(EndpointName.RELAY, dialect, methods=methods, relay=name, path=path)
+    places.update(_of_messages(b"/anthropic/v1"))
+    for prefix in (b"/anthropic/v1", b"/v1beta"):
+        api = "gemini" if prefix == b"/v1beta" else "messages"
+        places[prefix + b"/models"] = PathMatch(EndpointName.MODELS, api, api=api)
+    for path, endpoint, methods, action in OLLAMA:
+        places[path] = PathMatch(endpoint, "ollama", methods=methods, api="ollama", action=action)
+    for prefix in (b"/api", b"/maritaca/api"):
+        places[prefix + b"/chat/inference"] = PathMatch(EndpointName.CHAT, "maritalk", methods=POST, api="maritalk")
     return MappingProxyType(places)
+
+
+def _of_messages(prefix: bytes) -> Mapping[bytes, PathMatch]:
+    return {
+        prefix + b"/messages": PathMatch(EndpointName.CHAT, "messages", methods=POST, api="messages"),
+        prefix + b"/messages/count_tokens": PathMatch(
+            EndpointName.COUNTING, "messages", methods=POST, api="messages", action="count_tokens"
+        ),
+    }
 
 
 EXACT = _exact()
@@ -111,14 +157,14 @@ VITAL = frozenset(path for path, place in EXACT.items() if place.endpoint in HEA
 
 
 def find(path: bytes) -> PathMatch | None:
-    place = EXACT.get(path)
+    place = EXACT.get(path) or _find_vendors(path)
     if place is not None:
         return place
     for prefix in BY_LENGTH:
         start = prefix + b"/models/"
         if path.startswith(start) and len(path) > len(start):
-            model = unquote_to_bytes(path[len(start) :]).decode("utf-8", "replace")
-            return PathMatch(EndpointName.MODEL, PREFIXES[prefix], model)
+            dialect = PREFIXES[prefix]
+            return PathMatch(EndpointName.MODEL, dialect, _unquoted(path[len(start) :]), several=dialect is None)
         start = prefix + b"/responses/"
         if path.startswith(start):
             return _find_response(path[len(start) :])
@@ -130,6 +176,33 @@ def find(path: bytes) -> PathMatch | None:
             if held is not None:
                 return held
     return None
+
+
+def _find_vendors(path: bytes) -> PathMatch | None:
+    """A path of Gemini's or Azure's that names a model."""
+    if (found := GEMINI.fullmatch(path)) is not None:
+        action = found[2].decode()
+        endpoint = EndpointName.COUNTING if action == "countTokens" else EndpointName.CHAT
+        return PathMatch(endpoint, "gemini", _unquoted(found[1]), POST, api="gemini", action=action)
+    if (found := AZURE.fullmatch(path)) is not None:
+        return PathMatch(AZURE_ENDPOINTS[found[2]], "openai", _unquoted(found[1]), POST)
+    for base, api in ((b"/v1beta", "gemini"), (b"/anthropic/v1", "messages")):
+        start = base + b"/models/"
+        if path.startswith(start) and len(path) > len(start):
+            return PathMatch(EndpointName.MODEL, api, _unquoted(path[len(start) :]), api=api)
+    return None
+
+
+def _unquoted(text: bytes) -> str:
+    return unquote_to_bytes(text).decode("utf-8", "replace")
+
+
+def listed_by(place: PathMatch, headers: Mapping[bytes, bytes]) -> PathMatch:
+    """Several APIs list their models at /v1/models. A header tells who asks."""
+    for header, api in LISTED_BY:
+        if header in headers:
+            return replace(place, dialect=api, api=api)
+    return place
 
 
 def _find_stored(rest: bytes, dialect: str | None) -> PathMatch | None:
@@ -170,6 +243,9 @@ def _find_held(path: bytes, dialect: str | None) -> PathMatch | None:
 
 def dialect_of(path: bytes) -> str | None:
     """The dialect that errors on an unknown path are written in."""
+    for base, api in API_BASES:
+        if path == base or path.startswith(base + b"/"):
+            return api
     for prefix in BY_LENGTH:
         if path == prefix or path.startswith(prefix + b"/"):
             return PREFIXES[prefix]

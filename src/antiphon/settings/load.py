@@ -63,8 +63,7 @@ def load_text(
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
-    warnings, idle = cross_checks.warn(settings), cross_checks.find_idle(document, places)
-    return replace(settings, path=path, warnings=warnings, idle=idle)
+    return replace(settings, path=path, warnings=cross_checks.warn(settings))
 
 
 def _read(path: str) -> str:

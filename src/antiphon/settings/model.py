@@ -369,7 +369,6 @@ class Settings:
     limits: tuple[LimitSettings, ...] = ()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences
 
     @property
     def embedded(self) -> str | None:

@@ -460,11 +460,3 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "token": ("credential", "secret"),
     "type": ("protocol", "kind"),
 }
-
-# What is checked and kept for later versions: keys of tables, whole rows, and keys of rows. Who writes one is told
-# that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = tuple(
-    ("accounts", key) for key in ("counters", "on_counters_failure", "reserve_output", "on_limit", "time_zone")
-)
-IDLE_ROWS: tuple[str, ...] = ("limit",)
-IDLE_IN_ROWS: tuple[tuple[str, str], ...] = (("key", "limits"),)

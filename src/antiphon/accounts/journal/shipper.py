@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,6 +40,7 @@ class Shipper:
     folder: str
     ledger: LedgerStore
     log: Log
+    is_needed: Callable[[Segment], bool] | None = None  # somebody has yet to read it, though its writer is gone
     shipped: int = 0  # entries that were new to the store
     broken: int = 0  # places in segments that are no record
     refused: int = 0  # records that the store does not take
@@ -90,7 +92,8 @@ class Shipper:
                 if len(self._batch) >= BATCH:
                     await self._post()
                 if not reading.found:
-                    return ended and progress.at >= os.fstat(descriptor).st_size
+                    is_read = ended and progress.at >= os.fstat(descriptor).st_size
+                    return is_read and (is_followed or self.is_needed is None or not self.is_needed(segment))
         finally:
             os.close(descriptor)
 

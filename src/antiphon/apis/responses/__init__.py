@@ -20,6 +20,7 @@ class ResponsesApi:
     name = "responses"
     dialect = replace(OPENAI, name="responses", takes_plain=False)
 
+    judges_strict = False
     kind = KIND
 
     def may_refer(self, body: bytes) -> bool:

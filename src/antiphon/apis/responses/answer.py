@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from antiphon.apis.api import ApiStored
+from antiphon.apis.changes import ApiChange
 from antiphon.apis.responses.native_answer import OUTPUT, NativeEvents, read_native
 from antiphon.apis.responses.output import (
     SAID,
@@ -60,6 +61,10 @@ class ResponsesRequest(msgspec.Struct):
 
     def stream(self) -> ResponseStream:
         return ResponseStream(self.frame)
+
+    def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
+        """The request is a chat request like any other."""
+        return document, ()
 
     def whole(self, completion: Document) -> Document:
         choice = completion["choices"][0]

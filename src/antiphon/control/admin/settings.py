@@ -55,7 +55,7 @@ def check(body: bytes, path: str | None) -> dict[str, Any]:
         return _refused([{"where": "body", "message": "is not UTF-8 text"}])
     except SettingsError as error:
         return _refused([{"where": fault.where, "message": fault.message} for fault in error.faults])
-    return {"valid": True, "faults": [], "warnings": [*found.warnings, *found.idle]}
+    return {"valid": True, "faults": [], "warnings": list(found.warnings)}
 
 
 def _refused(faults: list[dict[str, str]]) -> dict[str, Any]:
