@@ -6,6 +6,7 @@ id begins with the letters of its response's, so that a reference to an item say
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ REFERENCE: Final = "item_reference"
 PREFIX: Final = "resp_"
 LETTERS: Final = 48  # of a response's id, behind its prefix
 FIRST_INPUT: Final = 0x8000  # number of an input's first item
+ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _IDS: Final = {"function_call": "fc_", "function_call_output": "fco_", "reasoning": "rs_", "message": "msg_"}
 _MARKS: Final = (b"previous_response_id", REFERENCE.encode())
 
@@ -42,7 +44,7 @@ def item_id(response_id: str, prefix: str, number: int) -> str:
 def response_of(id: str) -> str | None:
     """The response that an item is of. None: no item of ours has such an id."""
     letters = id.rpartition("_")[2]
-    return PREFIX + letters[:LETTERS] if len(letters) == LETTERS + 4 else None
+    return PREFIX + letters[:LETTERS] if len(letters) == LETTERS + 4 and ID.fullmatch(letters) else None
 
 
 def may_refer(body: bytes) -> bool:
@@ -52,7 +54,7 @@ def may_refer(body: bytes) -> bool:
 def refers_to(document: Document) -> list[str]:
     found = []
     previous, items = document.get("previous_response_id"), document.get("input")
-    if type(previous) is str:
+    if type(previous) is str and ID.fullmatch(previous):
         found.append(previous)
     for item in items if type(items) is list else ():
         if is_reference(item) and type(item.get("id")) is str and (id := response_of(item["id"])) is not None:
