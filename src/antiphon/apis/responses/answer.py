@@ -14,10 +14,10 @@ from antiphon.apis.responses.output import (
     ResponseFrame,
     call_item,
     call_prefix,
-    native_item,
     ending,
     gather_extras,
     message_item,
+    native_item,
     read_annotations,
     read_logprobs,
     reasoning_item,
@@ -63,7 +63,9 @@ class ResponsesRequest(msgspec.Struct):
         return ResponseStream(self.frame)
 
     def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
-        """The request is a chat request like any other."""
+        """The request is a chat request like any other, unless a chat request cannot say it. Raises RequestError."""
+        if self.refusal is not None:
+            raise self.refusal
         return document, ()
 
     def whole(self, completion: Document) -> Document:

@@ -1,4 +1,4 @@
-"""The answer of an upstream that speaks this API, read into chat: so that all that is done with answers is done with it.
+"""The answer of an upstream that speaks this API, read into chat: all that is done with answers is done with it.
 
 What chat has no place for travels beside: items of built-in tools in `content_parts`, encrypted reasoning, and where a
 new message begins. A whole answer carries its output as it is; what is judged are the same words.
@@ -76,7 +76,7 @@ def _finish(response: Document, message: Document) -> str:
 
 
 def _envelope(response: Document) -> Document:
-    kept = {"id": response.get("id"), "created": response.get("created_at"), "model": response.get("model")}
+    kept: Document = {"id": response.get("id"), "created": response.get("created_at"), "model": response.get("model")}
     if isinstance(response.get("service_tier"), str):
         kept["service_tier"] = response["service_tier"]
     return kept
@@ -85,13 +85,13 @@ def _envelope(response: Document) -> Document:
 def _usage(usage: Any) -> Document | None:
     if not isinstance(usage, dict):
         return None
-    names = {
+    names: dict[str, str] = {
         "input_tokens": "prompt_tokens",
         "output_tokens": "completion_tokens",
         "input_tokens_details": "prompt_tokens_details",
         "output_tokens_details": "completion_tokens_details",
     }
-    return {names.get(key, key): value for key, value in usage.items()}
+    return {names.get(str(key), str(key)): value for key, value in usage.items()}
 
 
 class NativeEvents:

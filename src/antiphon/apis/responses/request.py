@@ -170,7 +170,11 @@ class ResponsesReader:
                 out["tools"] = self.tools.tools
         if document.get("tool_choice") is not None:
             choice = read_choice(document["tool_choice"], self.notes)
-            if self.tools.tools or choice not in ("none", "auto", None):  # chat takes no choice where there are no tools
+            if self.tools.tools or choice not in (
+                "none",
+                "auto",
+                None,
+            ):  # chat takes no choice where there are no tools
                 out["tool_choice"] = choice or "auto"
         self._check("parallel_tool_calls", boolean)
         if document.get("parallel_tool_calls") is not None and self.tools.tools:
