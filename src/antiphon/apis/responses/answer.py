@@ -8,6 +8,7 @@ import msgspec
 
 from antiphon.apis.api import ApiStored
 from antiphon.apis.changes import ApiChange
+from antiphon.apis.responses.compaction import write_compaction
 from antiphon.apis.responses.native_answer import OUTPUT, NativeEvents, read_native
 from antiphon.apis.responses.output import (
     SAID,
@@ -37,7 +38,8 @@ class ResponsesRequest(msgspec.Struct):
     frame: ResponseFrame
     native: Document  # the request in the API's own words
     refusal: RequestError | None = None  # why a chat request cannot say it
-    native_endpoint = "responses"
+    native_endpoint: str = "responses"
+    compacts: bool = False  # the answer is a summary
 
     def read_answer(self, document: Document) -> Document:
         return read_native(document)
@@ -69,6 +71,8 @@ class ResponsesRequest(msgspec.Struct):
         return document, ()
 
     def whole(self, completion: Document) -> Document:
+        if self.compacts:
+            return write_compaction(self.frame, completion)
         choice = completion["choices"][0]
         status, details = ending(choice["finish_reason"])
         extras: Document = {}

@@ -12,6 +12,7 @@ from typing import Final
 from antiphon.apis.responses.notes import RequestNotes, as_object, at, text_of, type_of
 from antiphon.apis.responses.parts import read_content
 from antiphon.apis.responses.reasoning import TEXT, unsealed
+from antiphon.apis.responses.summary import read_summary
 from antiphon.apis.responses.tools import chat_name
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import empty, missing, wrong_type, wrong_value
@@ -92,6 +93,15 @@ class InputConversation:
             said = self._open(path)
         said["content"] = content
 
+    def take_compaction(self, item: Document, path: str) -> None:
+        """A summary of ours is what the user says. What another server has encrypted is of no chat request."""
+        summary = read_summary(item.get("encrypted_content"))
+        if summary is not None:
+            self.say("user", summary, path)
+            return
+        self._notes.refuse(_built_in_item(item, path))
+        self._notes.beside.append(item)
+
     def take_reasoning(self, item: Document, path: str) -> None:
         """Its words, and what a vendor has signed. Of what another server has encrypted only the summary is sent."""
         said = self._said or self._open(path)
@@ -170,6 +180,7 @@ ItemReader = Callable[[InputConversation, Document, str], None]
 _READERS: Final[Mapping[str, ItemReader]] = {
     "message": InputConversation.take_message,
     "reasoning": InputConversation.take_reasoning,
+    "compaction": InputConversation.take_compaction,
     "function_call": InputConversation.take_call,
     "custom_tool_call": InputConversation.take_custom_call,
     "function_call_output": InputConversation.pass_output,

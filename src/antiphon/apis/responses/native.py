@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from antiphon.apis.responses.reasoning import unsealed
+from antiphon.apis.responses.summary import read_summary
 from antiphon.chat.answer_defaults import Document
 
 _OURS = frozenset({"previous_response_id", "store"})
@@ -24,6 +25,9 @@ def _native_item(item: Any) -> Any:
     """Ids are ours: the upstream does not know them. Reasoning goes back only where the upstream has encrypted it."""
     if type(item) is not dict:
         return item
+    if item.get("type") == "compaction":
+        summary = read_summary(item.get("encrypted_content"))
+        return item if summary is None else {"role": "user", "content": summary}
     if item.get("type") == "reasoning":
         sealed = item.get("encrypted_content")
         if type(sealed) is not str or unsealed(sealed) is not None:

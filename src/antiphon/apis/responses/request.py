@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.responses.answer import ResponsesRequest
+from antiphon.apis.responses.compaction import ASK, COMPACT, SHAPES
 from antiphon.apis.responses.items import InputConversation, PlacedItem, input_items
 from antiphon.apis.responses.native import native_document
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, type_of, unsupported
@@ -76,6 +77,11 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     model = document.get("model")
     if type(model) is not str or not model:
         raise refuse_model(model)
+    compacts = call.action == COMPACT
+    if compacts:
+        if document.get("stream"):
+            raise unsupported("stream", "a summary comes whole")
+        document = {key: value for key, value in document.items() if key not in SHAPES} | {"store": False}
     reader = ResponsesReader(document, call, model)
     try:
         reader.read()
@@ -92,7 +98,14 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
         input=call.restore(reader.items) if reader.stores else None,
     )
     return ResponsesRequest(
-        reader.out, reader.notes.names, reader.notes.dropped, frame, reader.native, reader.notes.refusal
+        reader.out,
+        reader.notes.names,
+        reader.notes.dropped,
+        frame,
+        reader.native,
+        reader.notes.refusal,
+        "" if compacts else "responses",
+        compacts,
     )
 
 
@@ -118,6 +131,8 @@ class ResponsesReader:
             conversation.say("developer", as_text(document["instructions"], "instructions"), "instructions")
         placed = self._read_items(document["input"])
         conversation.read(placed)
+        if self._call.action == COMPACT:
+            conversation.say("user", ASK, "input")
         self.native = native_document(document, [item for _, item in placed])
         out["messages"] = conversation.messages or [{"role": "user", "content": ""}]  # items of built-in tools alone
         if self.notes.beside:
