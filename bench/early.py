@@ -30,14 +30,14 @@ from antiphon.evaluators.embedded import Classifier
 from antiphon.flow.endpoints.chat import ChatTexts
 from antiphon.flow.gate import Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look, Passing
-from antiphon.safety.policy import Annotations, Hold, Policy, Side
+from antiphon.safety.policy import Annotations, HoldPolicy, Policy, Side
 from antiphon.safety.verdict import Severity, Stage, Verdict, worst
 
 PACE: Final = 0.02  # seconds between two words
 EARLY_TAKES: Final = 0.001  # seconds until an early look is answered
 FULL_TAKES: Final = 0.015
 CONTEXT: Final = 700  # characters with which a sentence is looked at
-POLICY: Final = Policy(Side(Stage.PROMPT), Side(Stage.ANSWER), hold=Hold(adaptive=True))
+POLICY: Final = Policy(Side(Stage.PROMPT), Side(Stage.ANSWER), hold=HoldPolicy(adaptive=True))
 WORDS: Final = 120  # of a harmless stream that are looked at
 _WORD: Final = re.compile(r"\s*\S+\s*?(?=\s|$)")
 _SENTENCE: Final = re.compile(r"[^\n]*?(?:[.!?…][\"')\]]*\s+|\n+|$)")

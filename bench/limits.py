@@ -22,7 +22,7 @@ from antiphon.limits.leases import LeasedLimiter
 from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold, Limiter
 from antiphon.limits.resp import parse_url
-from antiphon.limits.table import Table, create
+from antiphon.limits.table import LimitTable, create
 
 LARGE = 1 << 29
 RICH = LARGE << 20
@@ -39,7 +39,7 @@ ROUND = 20  # turns between two readings of the clock
 
 
 def measure_lock(path: str) -> float:
-    table = Table(path)
+    table = LimitTable(path)
     before = time.thread_time_ns()
     for _ in range(20_000):
         table.enter()
@@ -49,7 +49,7 @@ def measure_lock(path: str) -> float:
 
 def measure(path: str, worker: int, limits: tuple[Limit, ...], turns: int, out: Any = None) -> tuple[float, float]:
     """-> the median of rounds, and the tenth that other processes disturbed least."""
-    limiter = Limiter(Table(path), worker, limits)
+    limiter = Limiter(LimitTable(path), worker, limits)
     busy, rounds = 0, []
     for first in range(1, turns + 1, ROUND):
         sum(range(2500 * ROUND))  # what turns cost besides
@@ -69,7 +69,7 @@ def measure(path: str, worker: int, limits: tuple[Limit, ...], turns: int, out: 
 
 async def measure_leases(path: str, limits: tuple[Limit, ...], url: str, turns: int) -> tuple[float, int]:
     """All that the process does, its exchanges with the server too."""
-    limiter, waited = LeasedLimiter(Table(path), 0, limits, parse_url(url)), 0
+    limiter, waited = LeasedLimiter(LimitTable(path), 0, limits, parse_url(url)), 0
     keeper = asyncio.ensure_future(limiter.run())
     idle = time.thread_time_ns()
     for _ in range(turns):

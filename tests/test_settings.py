@@ -23,7 +23,7 @@ from antiphon.settings import (
     UpstreamSettings,
     load,
 )
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "embedded", "vllm")
 
@@ -77,6 +77,7 @@ cors = ["https://App.example", "*", "*"]
 access_log = "off"
 error_log = "errors.log"
 maritaca_object = "chat.completion"
+built_in_tools = "drop"
 
 [[upstream]]
 name = "local"
@@ -218,6 +219,7 @@ def test_every_server_key(everything: Settings, tmp_path: Path) -> None:
     assert server.cors == ("https://app.example", "*")
     assert (server.access_log, server.error_log) == ("off", str(tmp_path / "errors.log"))
     assert server.maritaca_object == "chat.completion"
+    assert server.built_in_tools == "drop"
 
 
 def test_every_upstream_route_and_key(everything: Settings) -> None:
@@ -365,7 +367,7 @@ def test_idle_upstreams_and_credentials_in_clear_warn(tmp_path: Path) -> None:
 def keys(node: Node) -> Iterator[str]:
     if isinstance(node, Rows):
         yield from keys(node.row)
-    elif isinstance(node, Table):
+    elif isinstance(node, TableSchema):
         for key, child in node.keys.items():
             yield key
             yield from keys(child)

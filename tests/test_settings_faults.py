@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.settings import Fault, SettingsError, load
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings import SettingsError, SettingsFault, load
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 PROTOCOLS = ("openai", "crazyrouter", "skytells", "maritaca", "scripted", "embedded")
 UPSTREAM = '[[upstream]]\nname = "a"\nprotocol = "scripted"\n'
@@ -88,6 +88,7 @@ SERVER_FAULTS = [
     ),
     ('tls = "cert.pem"', "'tls' must be a table with cert, key, client_ca, client_auth, not a string"),
     ("access_log = false", "'access_log' must be '-', 'off' or the path of a file, not a boolean"),
+    ('built_in_tools = "x"', "'built_in_tools' must be one of refuse, drop, not 'x'"),
     ('maritaca_object = "x"', "'maritaca_object' must be one of chat_completion, chat.completion, not 'x'"),
 ]
 
@@ -344,7 +345,7 @@ def test_of_thousands_of_faults_each_one_has_its_line(tmp_path: Path) -> None:
 def names(node: Node) -> Iterator[str]:
     if isinstance(node, Rows):
         yield from names(node.row)
-    elif isinstance(node, Table):
+    elif isinstance(node, TableSchema):
         for key, child in node.keys.items():
             yield key
             yield from names(child)
@@ -376,7 +377,7 @@ def write(value: object) -> str:
     return repr(value)
 
 
-def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[Fault, ...]:
+def faults_of(file: Path, environ: Mapping[str, str]) -> tuple[SettingsFault, ...]:
     try:
         load(str(file), environ, PROTOCOLS)
     except SettingsError as error:

@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.settings.names import PREFIX, Names, token
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings.names import PREFIX, SettingNames, token
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 LABELS = st.one_of(st.sampled_from(["a", "a b", "a--b", "0", "1", "_", "A__URL", "b_", "", "é"]), st.text(max_size=3))
 TARGETS = st.lists(st.fixed_dictionaries({"upstream": LABELS}), max_size=2)
@@ -27,7 +27,7 @@ DOCUMENTS = st.fixed_dictionaries(
 def written(node: Node, value: Any, path: tuple[Any, ...] = (), positional: bool = False) -> Iterator[Any]:
     """Every (tokens, path, positional) of a document."""
     yield (), path, positional
-    if isinstance(node, Table):
+    if isinstance(node, TableSchema):
         for key, child in node.keys.items():
             below = value.get(key) if isinstance(value, dict) else None
             for tokens, *rest in written(child, below, (*path, key), positional):
@@ -50,7 +50,7 @@ def test_every_name_leads_where_it_is_written(document: dict[str, Any]) -> None:
     for tokens, path, positional in written(ROOT, document):
         if tokens:
             (by_position if positional else by_label).setdefault(PREFIX + "__".join(tokens), []).append(path)
-    names = Names(document)
+    names = SettingNames(document)
     for name in by_label.keys() | by_position.keys():
         expected = sorted(by_label[name]) if name in by_label else [min(by_position[name])]
         assert [path for path, _ in names.find(name)] == expected
@@ -58,7 +58,7 @@ def test_every_name_leads_where_it_is_written(document: dict[str, Any]) -> None:
 
 
 def test_one_underscore_too_few() -> None:
-    names = Names({"route": [{"model": "gpt-4o"}, {"model": "a--b!"}]})
+    names = SettingNames({"route": [{"model": "gpt-4o"}, {"model": "a--b!"}]})
     for meant in ("SERVER__LISTEN", "SERVER__MAX_BODY", "ROUTE__GPT_4O__TARGETS", "ROUTE__A__B___SAFETY", "ROUTE__1"):
         name = PREFIX + meant
         assert names.underscored(re.sub("_+", "_", name)) == name
@@ -68,6 +68,6 @@ def test_one_underscore_too_few() -> None:
 
 def test_many_rows_cost_one_index() -> None:
     """A name is not compared with rows that it does not name."""
-    names = Names({"route": [{"model": f"m-{number}"} for number in range(3000)]})
+    names = SettingNames({"route": [{"model": f"m-{number}"} for number in range(3000)]})
     assert [names.find(f"{PREFIX}ROUTE__M_{number}__MODEL")[0][0][1] for number in range(3000)] == list(range(3000))
     assert names.closest(f"{PREFIX}ROUTE__M_2999__TARGTES") == f"{PREFIX}ROUTE__M_2999__TARGETS"

@@ -22,14 +22,21 @@ MOST_ROUTES: Final = 20  # that the banner names
 
 
 def banner(
-    settings: Settings, sock: socket.socket, engine: EngineState | None, control: socket.socket | None = None
+    settings: Settings,
+    sock: socket.socket,
+    engine: EngineState | None,
+    control: socket.socket | None = None,
+    credential: str | None = None,
 ) -> str:
-    """`engine`: None where it does not run. `control`: the control plane's listener."""
+    """`engine`: None where it does not run. `control`: the control plane's listener. `credential`: the admin's, where
+    it was just made."""
     server = settings.server
     workers = "1 worker" if server.workers == 1 else f"{server.workers} workers"
     lines = [f"Antiphon {__version__} {_how(settings, engine)}", f"  listening  {_where(server, sock)}  ({workers})"]
     if control is not None:
         lines.append(f"  {'control':9}  {_address(control)}")
+    if credential is not None:
+        lines.append(f"  {'admin':9}  {credential}  (shown this once; docs/control.md)")
     if engine is not None:
         lines.append(f"  {'engine':9}  {settings.engine.name}, {engine}")
     lines.append(f"  {'safety':9}  {describe_safety(settings)}")

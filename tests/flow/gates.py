@@ -8,7 +8,7 @@ from typing import Any
 from antiphon.flow.endpoints.chat import ChatTexts
 from antiphon.flow.gate import Gate, GateRules, read_frame
 from antiphon.flow.gate_choice import EarlyLook, Look, Passing
-from antiphon.safety.policy import Annotations, Grade, Hold, Mode, Policy, Side
+from antiphon.safety.policy import Annotations, Grade, HoldPolicy, Mode, Policy, Side
 from antiphon.safety.verdict import CATEGORIES, Stage, Verdict
 from tests.chat.machine import chunk
 from tests.support.judge import WordJudge
@@ -17,7 +17,7 @@ Document = dict[str, Any]
 FILTER = Side(Stage.ANSWER)
 ANNOTATE = Side(Stage.ANSWER, tuple(Grade(mode=Mode.ANNOTATE) for _ in CATEGORIES))
 PROMPT_SIZE = 100
-HOLD = Hold()
+HOLD = HoldPolicy()
 
 
 def envelope() -> Document:
@@ -31,7 +31,7 @@ class Driver:
         self,
         *,
         side: Side = FILTER,
-        hold: Hold = HOLD,
+        hold: HoldPolicy = HOLD,
         asynchronous: bool = False,
         annotations: Annotations = Annotations.CHANGES,
         judge: WordJudge | None = None,

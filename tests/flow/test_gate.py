@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.flow.gate import AHEAD, MOST_UNJUDGED, OPEN_LOOK, Mode
-from antiphon.flow.gate_choice import MOST_TEXTS, MOVES, Event, State
-from antiphon.safety.policy import Annotations, Hold
+from antiphon.flow.gate import AHEAD, MOST_UNJUDGED, OPEN_LOOK, GateMode
+from antiphon.flow.gate_choice import MOST_TEXTS, MOVES, GateEvent, GateState
+from antiphon.safety.policy import Annotations, HoldPolicy
 from antiphon.safety.verdict import FAILURE, SAFE, Severity, Verdict
 from tests.chat.machine import chunk
 from tests.flow.gates import ANNOTATE, FILTER, PROMPT_SIZE, Driver
@@ -23,7 +23,9 @@ PHRASE = "Kill Them"
 WORDS = st.text(alphabet="abc kilthemn.\n", max_size=400)
 PLACES = st.lists(st.integers(0, 2000), max_size=60)
 PACES = st.lists(st.sampled_from([0.0, 0.0, 0.01, 0.05, 0.3, 2.0]), min_size=1, max_size=60)
-HOLDS = st.sampled_from([Hold(1, 500), Hold(8, 500), Hold(16, 100), Hold(64, 500), Hold(64, 50)])
+HOLDS = st.sampled_from(
+    [HoldPolicy(1, 500), HoldPolicy(8, 500), HoldPolicy(16, 100), HoldPolicy(64, 500), HoldPolicy(64, 50)]
+)
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -48,16 +50,16 @@ def play(driver: Driver, pieces: list[str], paces: list[float], *, lazy: bool = 
 
 
 def test_every_state_is_reached_and_blocked_is_left_by_nothing() -> None:
-    assert {state for state in State if state is not State.OPEN} == set(MOVES.values())
-    assert not [move for move in MOVES if move[0] is State.BLOCKED]
-    assert all((state, Event.BLOCK) in MOVES for state in State if state is not State.BLOCKED)
+    assert {state for state in GateState if state is not GateState.OPEN} == set(MOVES.values())
+    assert not [move for move in MOVES if move[0] is GateState.BLOCKED]
+    assert all((state, GateEvent.BLOCK) in MOVES for state in GateState if state is not GateState.BLOCKED)
 
 
 def test_the_policy_decides_on_the_mode() -> None:
-    assert Driver(side=ANNOTATE).gate.mode is Mode.OPEN
-    assert Driver(side=FILTER).gate.mode is Mode.HOLD
-    assert Driver(side=FILTER, asynchronous=True).gate.mode is Mode.ASYNC
-    assert Driver(side=ANNOTATE, asynchronous=True).gate.mode is Mode.ASYNC
+    assert Driver(side=ANNOTATE).gate.mode is GateMode.OPEN
+    assert Driver(side=FILTER).gate.mode is GateMode.HOLD
+    assert Driver(side=FILTER, asynchronous=True).gate.mode is GateMode.ASYNC
+    assert Driver(side=ANNOTATE, asynchronous=True).gate.mode is GateMode.ASYNC
 
 
 # Hold
@@ -66,7 +68,7 @@ def test_the_policy_decides_on_the_mode() -> None:
 @given(WORDS, WORDS, PLACES, PACES, HOLDS, st.booleans(), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_no_character_of_what_is_blocked_leaves_for_any_chunking_and_pace(
-    before: str, after: str, places: list[int], paces: list[float], hold: Hold, lazy: bool, written: bool
+    before: str, after: str, places: list[int], paces: list[float], hold: HoldPolicy, lazy: bool, written: bool
 ) -> None:
     text = f"{before} {PHRASE} {after}"
     start = text.lower().index(PHRASE.lower())
@@ -80,10 +82,10 @@ def test_no_character_of_what_is_blocked_leaves_for_any_chunking_and_pace(
     assert driver.told()[-1]["violence"] == {"filtered": True, "severity": "high"}  # type: ignore[index]
 
 
-@given(WORDS, WORDS, PLACES, PACES, st.sampled_from([Hold(16, 500), Hold(64, 500)]), st.booleans())
+@given(WORDS, WORDS, PLACES, PACES, st.sampled_from([HoldPolicy(16, 500), HoldPolicy(64, 500)]), st.booleans())
 @settings(max_examples=120, deadline=None)
 def test_a_block_takes_back_its_own_window_only(
-    before: str, after: str, places: list[int], paces: list[float], hold: Hold, lazy: bool
+    before: str, after: str, places: list[int], paces: list[float], hold: HoldPolicy, lazy: bool
 ) -> None:
     text = f"{before} {PHRASE} {after}"
     start = text.lower().index(PHRASE.lower())
@@ -95,7 +97,7 @@ def test_a_block_takes_back_its_own_window_only(
 @given(WORDS.filter(lambda text: bool(text) and "kill them" not in text), PLACES, PACES, HOLDS, st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_what_is_not_blocked_leaves_whole_and_in_order(
-    text: str, places: list[int], paces: list[float], hold: Hold, written: bool
+    text: str, places: list[int], paces: list[float], hold: HoldPolicy, written: bool
 ) -> None:
     driver = Driver(hold=hold)
     play(driver, cut(text, places), paces, written=written)
@@ -106,7 +108,7 @@ def test_what_is_not_blocked_leaves_whole_and_in_order(
 
 @pytest.mark.parametrize("size", [1, 5, 40, 300, 5000])
 def test_no_window_is_larger_than_it_may_be_however_far_the_upstream_is_ahead(size: int) -> None:
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     text = "Quite peaceful words. " * 300
     driver.take({"role": "assistant", "content": ""})
     for at in range(0, len(text), size):
@@ -118,7 +120,7 @@ def test_no_window_is_larger_than_it_may_be_however_far_the_upstream_is_ahead(si
 
 @pytest.mark.parametrize("size", [3, 100, 2000])
 def test_harmless_text_far_before_a_block_arrives(size: int) -> None:
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     text = "peace " * 111 + "kill them"
     driver.take({"role": "assistant", "content": ""})
     for at in range(0, len(text), size):
@@ -132,7 +134,7 @@ def test_harmless_text_far_before_a_block_arrives(size: int) -> None:
 
 def test_a_sentence_that_ends_in_harm_does_not_begin_to_leave() -> None:
     """Though each beginning of it was found harmless, and time went by."""
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     driver.take({"role": "assistant", "content": ""})
     harmless = "A fine day. " * 10
     sentence = "Tomorrow at noon I will go over to the house of my neighbours and then I will kill them"
@@ -149,7 +151,7 @@ def test_a_sentence_that_ends_in_harm_does_not_begin_to_leave() -> None:
 
 @pytest.mark.parametrize("every", [0.02, 0.03, 0.05, 0.1])
 def test_time_asks_for_a_look_every_half_of_hold_ms(every: float) -> None:
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     driver.take({"role": "assistant", "content": ""})
     for _ in range(round(3 / every)):
         driver.say("some words. ")
@@ -159,7 +161,7 @@ def test_time_asks_for_a_look_every_half_of_hold_ms(every: float) -> None:
 
 
 def test_looks_are_due_by_size_where_text_comes_fast() -> None:
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     driver.take({"role": "assistant", "content": ""})
     for _ in range(1000):
         driver.say("peaceful. ")
@@ -182,7 +184,7 @@ def test_the_end_of_the_upstream_lets_judged_text_go_without_a_finish() -> None:
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_look_that_fails(at: int, closed: bool) -> None:
-    driver = Driver(side=FILTER if not closed else type(FILTER)(FILTER.stage, closed=True), hold=Hold(8, 60_000))
+    driver = Driver(side=FILTER if not closed else type(FILTER)(FILTER.stage, closed=True), hold=HoldPolicy(8, 60_000))
     driver.take({"role": "assistant", "content": ""})
     for _ in range(12):
         driver.say("quite peaceful words. ")
@@ -201,7 +203,7 @@ def test_a_look_that_fails(at: int, closed: bool) -> None:
 
 
 def test_a_hung_judge_fills_the_gate_and_no_more() -> None:
-    driver = Driver(hold=Hold(8, 60_000))
+    driver = Driver(hold=HoldPolicy(8, 60_000))
     driver.take({"role": "assistant", "content": ""})
     for _ in range(MOST_UNJUDGED // 1000 + 1):
         driver.say("peaceful. " * 100)
@@ -242,7 +244,7 @@ def fill(shape: Any, words: str) -> Any:
 def test_a_text_that_alternates_with_others_is_judged_as_one(
     shape: Any, between: list[str], places: list[int], paces: list[float]
 ) -> None:
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     driver.take({"role": "assistant", "content": ""})
     for number, piece in enumerate(cut("I will kill them", places)):
         driver.take(fill(shape, piece))
@@ -273,7 +275,7 @@ def test_labels_are_no_text(annotations: Annotations) -> None:
 
 def test_a_text_is_over_when_another_has_gone_on_for_a_window() -> None:
     """Until then its end holds the other one up; after that it does not."""
-    driver = Driver(hold=Hold(64, 500))
+    driver = Driver(hold=HoldPolicy(64, 500))
     driver.take({"role": "assistant", "content": ""})
     driver.say("I think so.\n", "reasoning_content")
     for number in range(80):
@@ -289,7 +291,7 @@ def test_a_text_is_over_when_another_has_gone_on_for_a_window() -> None:
 @given(st.integers(0, 250), st.sampled_from(["kill. them", "kill them"]), PACES)
 @settings(max_examples=100, deadline=None)
 def test_a_text_that_pauses_is_not_over(between: int, phrase: str, paces: list[float]) -> None:
-    driver = Driver(hold=Hold(64, 500), judge=WordJudge(words={phrase: "violence"}))
+    driver = Driver(hold=HoldPolicy(64, 500), judge=WordJudge(words={phrase: "violence"}))
     driver.take({"role": "assistant", "content": ""})
     driver.say("I will " + phrase[:5], "reasoning_content")
     for number in range(between // 5):
@@ -500,7 +502,7 @@ def test_what_nobody_has_judged_is_not_called_safe(asynchronous: bool) -> None:
 
 
 def test_every_delta_has_its_own_where_that_is_asked_for() -> None:
-    driver = Driver(annotations=Annotations.EVERY, hold=Hold(8, 500))
+    driver = Driver(annotations=Annotations.EVERY, hold=HoldPolicy(8, 500))
     driver.take({"role": "assistant", "content": ""})
     for number in range(40):
         driver.say("a word. ") if number % 2 else driver.say_written("a word. ")
@@ -516,7 +518,7 @@ def test_every_delta_has_its_own_where_that_is_asked_for() -> None:
 def test_by_the_hot_way_a_failed_look_is_told_as_by_the_whole_way() -> None:
     told = []
     for written in (False, True):
-        driver = Driver(annotations=Annotations.EVERY, hold=Hold(8, 500))
+        driver = Driver(annotations=Annotations.EVERY, hold=HoldPolicy(8, 500))
         driver.take({"role": "assistant", "content": ""})
         driver.say("Hello ")
         driver.say_written("there. ") if written else driver.say("there. ")
@@ -541,7 +543,7 @@ def test_a_late_block_without_annotations_says_no_more_than_that(ended: bool) ->
 
 
 def test_one_choice_that_is_full_fills_the_gate() -> None:
-    driver = Driver(hold=Hold(8, 60_000))
+    driver = Driver(hold=HoldPolicy(8, 60_000))
     for index in (0, 1):
         driver.take({"role": "assistant", "content": ""}, index=index)
     driver.say("peaceful. " * (MOST_UNJUDGED // 10 + 1))
@@ -567,7 +569,7 @@ def test_the_windows_of_a_choice_are_bounded() -> None:
 
 
 def test_a_large_piece_of_arguments_is_cut_where_its_window_begins() -> None:
-    driver = Driver(hold=Hold(16, 500))
+    driver = Driver(hold=HoldPolicy(16, 500))
     driver.take({"role": "assistant", "content": None})
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "say", "arguments": ""}}
     driver.take({"tool_calls": [call]})
@@ -594,7 +596,7 @@ def test_without_annotations_nothing_is_told() -> None:
 
 
 def test_text_leaves_with_the_first_early_look_that_sees_no_risk() -> None:
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.take({"role": "assistant", "content": ""})
     for word in ("We ", "went ", "home"):
         driver.say(word)
@@ -603,7 +605,7 @@ def test_text_leaves_with_the_first_early_look_that_sees_no_risk() -> None:
 
 
 def test_a_risky_tail_is_held_until_a_whole_look_has_read_it() -> None:
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.take({"role": "assistant", "content": ""})
     for word in ("I ", "will ki", "ll the"):
         driver.say(word)
@@ -622,7 +624,7 @@ def test_what_the_first_stage_sees_coming_does_not_leave(
 ) -> None:
     """Whatever follows it, however large the pieces are, and though a whole look takes its time."""
     text = f"{before} {PHRASE} {after}"
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.take({"role": "assistant", "content": ""})
     for number, piece in enumerate(cut(text, places)):
         driver.say(piece)
@@ -637,7 +639,7 @@ def test_what_the_first_stage_sees_coming_does_not_leave(
 @pytest.mark.parametrize("size", [50, 300, 2000])
 def test_a_large_piece_waits_for_the_whole_look(size: int) -> None:
     """An early look reads its end only."""
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.take({"role": "assistant", "content": ""})
     driver.say("I will kill them. " + "x " * (size // 2))
     driver.answer_early()
@@ -648,7 +650,7 @@ def test_a_large_piece_waits_for_the_whole_look(size: int) -> None:
 
 
 def test_whole_looks_go_on_beside_the_early_ones() -> None:
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.take({"role": "assistant", "content": ""})
     for _ in range(150):
         driver.say("a word ")
@@ -659,7 +661,7 @@ def test_whole_looks_go_on_beside_the_early_ones() -> None:
 
 
 def test_where_there_is_no_early_look_the_hold_is_full() -> None:
-    driver = Driver(hold=Hold(64, 500, adaptive=True))
+    driver = Driver(hold=HoldPolicy(64, 500, adaptive=True))
     driver.gate.adaptive = False
     driver.take({"role": "assistant", "content": ""})
     driver.say("We went home")

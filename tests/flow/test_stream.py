@@ -21,7 +21,7 @@ from antiphon.flow.ports import Document, Flow
 from antiphon.flow.stream import Ready, Stream, resolve
 from antiphon.flow.stream_parts import GateKeeper
 from antiphon.http.remote import Remote
-from antiphon.safety.policy import Annotations, Hold, Policy, Results, Side
+from antiphon.safety.policy import Annotations, HoldPolicy, Policy, Results, Side
 from antiphon.safety.verdict import Stage, Verdict
 from tests.chat.machine import chunk, machine, request
 from tests.support.judge import WordJudge
@@ -55,6 +55,10 @@ class ListeningClient:
 
     def follow(self, flow: Flow) -> None: ...
 
+    record = None
+
+    def start_record(self, request: bytes) -> None: ...
+
     def write_with(self, stream: ApiStream) -> None: ...
 
     def on_lost(self, callback: Callable[[], None]) -> None: ...
@@ -81,6 +85,8 @@ class ListeningClient:
     @property
     def direct(self) -> Callable[[bytes], None]:
         return self.write
+
+    def add_headers(self, lines: bytes) -> None: ...
 
     def finish(self) -> None: ...
 
@@ -158,7 +164,7 @@ def watched(
 ) -> Watched:
     """A stream with a gate that filters."""
     client, asker, call = ListeningClient(), asker or Asker(), Calls()
-    policy = Policy(Side(Stage.PROMPT), Side(Stage.ANSWER), hold=Hold(8, 60_000, adaptive))
+    policy = Policy(Side(Stage.PROMPT), Side(Stage.ANSWER), hold=HoldPolicy(8, 60_000, adaptive))
     chat = machine()
     annotations = Annotations.EVERY if dialect == "skytells" else Annotations.CHANGES
     gate = Gate(GateRules(policy, ChatTexts(), annotations), chat.envelope)

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from antiphon.http.client import Call, Failure, Origin, Pool
-from antiphon.http.client_connection import Connection
+from antiphon.http.client_connection import ClientConnection
 from tests.http.client_kit import OK, Peer, Recorder, answering, on_uvloop, post, upstream, within
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -182,7 +182,7 @@ class WatchedPool(Pool):
         super().__init__(origin)
         self.parked = asyncio.Event()
 
-    def park(self, connection: Connection) -> None:
+    def park(self, connection: ClientConnection) -> None:
         super().park(connection)
         self.parked.set()
 

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from antiphon.http.request import Refusal
 from antiphon.http.server import Exchange, Limits, Request
-from antiphon.http.server_inflate import FREE_SIZE, MAX_RATIO, PIECE, Inflater
+from antiphon.http.server_inflate import FREE_SIZE, MAX_RATIO, PIECE, RequestInflater
 from tests.http.server_kit import DEADLINE, Client, Running, chunked, echo, get, later, post, running
 
 CERTS = Path(__file__).parent / "certs"
@@ -331,7 +331,7 @@ def trickle(client: Client, piece: bytes, times: int = 200) -> int:
 
 
 def inflate(data: bytes, limit: int, *, deflate: bool = False, step: int = 8192) -> list[bytes]:
-    inflater = Inflater(limit, deflate=deflate)
+    inflater = RequestInflater(limit, deflate=deflate)
     pieces = [piece for at in range(0, len(data), step) for piece in inflater.feed(data[at : at + step])]
     inflater.close()
     return pieces

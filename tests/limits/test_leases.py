@@ -18,7 +18,7 @@ from antiphon.limits.leases import TTL, LeasedLimiter
 from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold
 from antiphon.limits.resp import parse_url
-from antiphon.limits.table import Table, create
+from antiphon.limits.table import LimitTable, create
 from tests.limits.processes import fork
 from tests.limits.valkey import Valkey
 
@@ -48,7 +48,7 @@ async def machine(tmp_path: Path, valkey: Valkey) -> AsyncIterator[Machines]:
         if path not in paths:
             create(path, 4, rows=64, leased=True)
         paths.add(path)
-        limiter = LeasedLimiter(Table(path), worker, limits, parse_url(valkey.url), is_open=is_open, ttl=ttl)
+        limiter = LeasedLimiter(LimitTable(path), worker, limits, parse_url(valkey.url), is_open=is_open, ttl=ttl)
         made.append(limiter)
         return limiter
 
@@ -336,10 +336,12 @@ async def test_a_wrong_password_is_an_outage_that_tells_nothing(tmp_path: Path) 
         told: list[str] = []
         limits = (Limit("a", total=100),)
         url = f"unix://:hunter2@{server.path}"
-        limiter = LeasedLimiter(Table(str(tmp_path / "table")), 0, limits, parse_url(url), report=told.append)
+        limiter = LeasedLimiter(LimitTable(str(tmp_path / "table")), 0, limits, parse_url(url), report=told.append)
         assert isinstance(await admit(limiter, Cost(money=1)), Refused)
         assert told == ["the counters of limits do not answer: ReplyError"]
-        limiter = LeasedLimiter(Table(str(tmp_path / "table")), 0, limits, parse_url(url.replace("hunter2", "right")))
+        limiter = LeasedLimiter(
+            LimitTable(str(tmp_path / "table")), 0, limits, parse_url(url.replace("hunter2", "right"))
+        )
         await must(limiter, Cost(money=1))
         await limiter.close()
     finally:
@@ -380,7 +382,7 @@ def spend_all(path: str, url: str, seed: int, told: int) -> None:
         return True
 
     async def work() -> None:
-        limiter = LeasedLimiter(Table(path), 0, (Limit("a", total=20_000),), parse_url(url))
+        limiter = LeasedLimiter(LimitTable(path), 0, (Limit("a", total=20_000),), parse_url(url))
 
         async def turns() -> None:
             while await turn(limiter):

@@ -12,7 +12,7 @@ import pytest
 from antiphon.limits.clock import EVERY, Clock
 from antiphon.limits.limit import Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold, Limiter, Settlement
-from antiphon.limits.table import Table, create
+from antiphon.limits.table import LimitTable, create
 
 ALICE = Caller("alice", team="research", labels={"tier": "free", "site": "rome"})
 BOB = Caller("bob", team="research", labels={"tier": "free"})
@@ -55,7 +55,7 @@ def make(tmp_path: Path, time: Time) -> Iterator[Make]:
     tables = []
 
     def build(*limits: Limit, worker: int = 0, zone: tzinfo = UTC) -> Limiter:
-        tables.append(Table(path))
+        tables.append(LimitTable(path))
         return Limiter(tables[-1], worker, limits, time.clock(zone))
 
     yield build
@@ -430,7 +430,7 @@ def test_standings_tell_the_tightest_limit(make: Make, time: Time) -> None:
 def test_a_worker_whose_clock_is_behind_takes_nothing_away(make: Make, time: Time, tmp_path: Path) -> None:
     limit = Limit("a", tokens_per_minute=60)
     one = make(limit)
-    behind = Limiter(Table(str(tmp_path / "limits")), 1, (limit,), Time(time.seconds - 10, time.wall).clock())
+    behind = Limiter(LimitTable(str(tmp_path / "limits")), 1, (limit,), Time(time.seconds - 10, time.wall).clock())
     admit(one, cost=Cost(30, 0)).settle(Cost(30, 0))
     admit(behind, cost=Cost(30, 0)).settle(Cost(30, 0))
     assert refuse(one, cost=Cost(1, 0)).wait == 1_000_000

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from antiphon.limits.clock import Clock
 from antiphon.limits.limit import NOTHING, Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import Hold, Limiter, Settlement
-from antiphon.limits.table import Table, create
+from antiphon.limits.table import LimitTable, create
 
 DAY = 86_400
 LIMITS = (
@@ -97,7 +97,7 @@ class Turns(RuleBasedStateMachine):
         self.journals: list[list[Settlement]] = [[], [], []]
 
     def start(self, worker: int) -> Limiter:
-        return Limiter(Table(self.path), worker, LIMITS, self.clock())
+        return Limiter(LimitTable(self.path), worker, LIMITS, self.clock())
 
     def clock(self) -> Clock:
         return Clock(monotonic=lambda: self.time * 1000, wall=lambda: self.wall)

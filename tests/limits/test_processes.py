@@ -12,7 +12,7 @@ from pathlib import Path
 
 from antiphon.limits.limit import Caller, Cost, Limit
 from antiphon.limits.limiter import BUSY, Hold, Limiter, Settlement
-from antiphon.limits.table import STATE, Table, create
+from antiphon.limits.table import STATE, LimitTable, create
 from tests.limits.processes import fork
 
 ALICE = Caller("alice")
@@ -46,7 +46,7 @@ def test_twenty_at_once_over_five_processes_are_six(tmp_path: Path) -> None:
     told_read, told_write = os.pipe()
 
     def ask(worker: int) -> None:
-        limiter = Limiter(Table(path), worker, limits)
+        limiter = Limiter(LimitTable(path), worker, limits)
         os.close(go_write)
         os.read(go_read, 1)  # until all may go
         for _ in range(4):
@@ -71,7 +71,7 @@ def test_killed_at_random_nothing_is_left_over_and_the_books_agree(tmp_path: Pat
     chance = random.Random(14)
 
     def work(worker: int, sequence: int) -> None:
-        limiter = Limiter(Table(path), worker, limits)
+        limiter = Limiter(LimitTable(path), worker, limits)
         journal = os.open(tmp_path / f"journal{worker}", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         dice = random.Random()
         running = []
@@ -91,7 +91,7 @@ def test_killed_at_random_nothing_is_left_over_and_the_books_agree(tmp_path: Pat
         data = file.read_bytes()[after * RECORD.size :] if file.exists() else b""
         return [Settlement(number, ALICE, "m", Cost(7, 8, money)) for number, money in RECORD.iter_unpack(data)]
 
-    supervisor = Limiter(Table(path, patience=5.0), 4, limits)
+    supervisor = Limiter(LimitTable(path, patience=5.0), 4, limits)
     pids = [fork(lambda worker=worker: work(worker, 0)) for worker in range(4)]  # type: ignore[misc]
     try:
         for _ in range(100):
@@ -129,7 +129,7 @@ def test_killed_between_any_two_stores_a_change_is_made_whole_or_not_at_all(tmp_
 
     def die_inside(step: int) -> None:
         """Ends at the n-th line of the table's code, as if it were killed there."""
-        limiter = Limiter(Table(path), 0, limits)
+        limiter = Limiter(LimitTable(path), 0, limits)
         lines = 0
 
         def trace(frame: object, event: str, arg: object) -> object:
@@ -148,7 +148,7 @@ def test_killed_between_any_two_stores_a_change_is_made_whole_or_not_at_all(tmp_
 
     outcomes = set()
     for step in range(1, 1000):
-        other = Limiter(Table(path), 1, limits)
+        other = Limiter(LimitTable(path), 1, limits)
         assert other.restart(0)
         before = _spent(other)
         pid = fork(lambda step=step: die_inside(step))  # type: ignore[misc]
@@ -184,13 +184,13 @@ def test_one_that_is_stopped_inside_blocks_nobody_for_long(tmp_path: Path) -> No
     told_read, told_write = os.pipe()
 
     def stop_inside() -> None:
-        limiter = Limiter(Table(path), 0, limits)
+        limiter = Limiter(LimitTable(path), 0, limits)
         assert isinstance(limiter.admit(ALICE, "m", Cost(money=100)), Hold)
         assert limiter.table.enter()
         os.write(told_write, b"!")
         os.kill(os.getpid(), signal.SIGSTOP)
 
-    limiter = Limiter(Table(path), 1, limits)
+    limiter = Limiter(LimitTable(path), 1, limits)
     hold = limiter.admit(ALICE, "m", Cost(money=100))
     assert isinstance(hold, Hold)
     pid = fork(stop_inside)

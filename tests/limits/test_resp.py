@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.limits.resp import Client, Place, ReplyError, parse_url
+from antiphon.limits.resp import ReplyError, RespAddress, RespClient, parse_url
 from tests.limits.valkey import Valkey
 
 CERTS = Path(__file__).parent.parent / "http" / "certs"
@@ -18,17 +18,17 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 
 def test_urls() -> None:
-    assert parse_url("redis://cache") == Place("cache", 6379)
-    assert parse_url("redis://cache:1/3") == Place("cache", 1, database=3)
-    assert parse_url("rediss://:p%40ss@cache") == Place("cache", 6379, tls=True, password="p@ss")
-    assert parse_url("redis://u:p@[::1]:7") == Place("::1", 7, user="u", password="p")
-    assert parse_url("unix:///run/v.sock?db=2") == Place(path="/run/v.sock", database=2)
-    assert parse_url("unix://u:p@/run/v.sock") == Place(path="/run/v.sock", user="u", password="p")
+    assert parse_url("redis://cache") == RespAddress("cache", 6379)
+    assert parse_url("redis://cache:1/3") == RespAddress("cache", 1, database=3)
+    assert parse_url("rediss://:p%40ss@cache") == RespAddress("cache", 6379, tls=True, password="p@ss")
+    assert parse_url("redis://u:p@[::1]:7") == RespAddress("::1", 7, user="u", password="p")
+    assert parse_url("unix:///run/v.sock?db=2") == RespAddress(path="/run/v.sock", database=2)
+    assert parse_url("unix://u:p@/run/v.sock") == RespAddress(path="/run/v.sock", user="u", password="p")
     assert "p" not in repr(parse_url("redis://:p@cache")).replace("Place", "")
 
 
 @asynccontextmanager
-async def served(folder: Path, handle: Handler) -> AsyncIterator[tuple[Client, list[list[object]]]]:
+async def served(folder: Path, handle: Handler) -> AsyncIterator[tuple[RespClient, list[list[object]]]]:
     """A client of a server that behaves as `handle` does."""
     path = str(folder / "sock")
     pushed: list[list[object]] = []
@@ -44,7 +44,7 @@ async def served(folder: Path, handle: Handler) -> AsyncIterator[tuple[Client, l
                 await writer.wait_closed()
             ended[-1].set()
 
-    client = Client(Place(path=path), pushed.append, timeout=5.0)
+    client = RespClient(RespAddress(path=path), pushed.append, timeout=5.0)
     async with await asyncio.start_unix_server(serve, path):
         yield client, pushed
         client.close()
@@ -102,7 +102,7 @@ async def test_what_is_no_reply_ends_the_connection(tmp_path: Path, reply: bytes
 
 async def test_no_answer_is_an_error_in_time(tmp_path: Path) -> None:
     async with served(tmp_path, scripted()) as _:
-        hasty = Client(Place(path=str(tmp_path / "sock")), lambda message: None, timeout=0.1)
+        hasty = RespClient(RespAddress(path=str(tmp_path / "sock")), lambda message: None, timeout=0.1)
         with pytest.raises(ConnectionError, match="in time"):
             await hasty.call("X")
 
@@ -111,7 +111,7 @@ async def test_commands_of_one_moment_are_answered_in_order(tmp_path: Path) -> N
     valkey = Valkey(tmp_path)
     valkey.start()
     try:
-        client = Client(parse_url(f"{valkey.url}?db=3"), lambda message: None)
+        client = RespClient(parse_url(f"{valkey.url}?db=3"), lambda message: None)
         replies = await asyncio.gather(*(client.call("ECHO", str(number)) for number in range(200)))
         assert replies == [str(number).encode() for number in range(200)]
         with pytest.raises(ReplyError, match="unknown command"):
@@ -141,10 +141,10 @@ async def test_tls_and_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
     async with await asyncio.start_server(handle, "127.0.0.1", 0, ssl=context) as server:
         place = parse_url(f"rediss://bob:s%2Fecret@localhost:{server.sockets[0].getsockname()[1]}")
         with pytest.raises(ConnectionError):
-            await Client(place, lambda message: None).call("PING")
+            await RespClient(place, lambda message: None).call("PING")
         assert said == []
         monkeypatch.setenv("SSL_CERT_FILE", str(CERTS / "server_cert.pem"))
-        client = Client(place, lambda message: None, timeout=10.0)
+        client = RespClient(place, lambda message: None, timeout=10.0)
         assert await client.call("PING") == "PONG"
         assert b"AUTH\r\n$3\r\nbob\r\n$7\r\ns/ecret\r\n" in said[0]
         client.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.routing.patterns import Patterns
+from antiphon.routing.patterns import ModelPatterns
 from antiphon.routing.route import Route, RouteTable, Target
 
 TARGET = Target("up", None, 1, 0)
@@ -55,7 +55,7 @@ def test_as_the_plain_reading_of_the_rule(texts: list[str], name: str) -> None:
         key=lambda text: (not text.strip("*"), -len(text.split("*")[0]), texts.index(text)),
         default=None,
     )
-    assert Patterns(texts).find(name) == expected
+    assert ModelPatterns(texts).find(name) == expected
 
 
 def test_patterns_are_no_names() -> None:

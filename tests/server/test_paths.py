@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.server.paths import GET, POST, Endpoint, Place, dialect_of, find
+from antiphon.server.paths import GET, POST, EndpointName, PathMatch, dialect_of, find
 
 
 @pytest.mark.parametrize(
@@ -20,20 +20,20 @@ from antiphon.server.paths import GET, POST, Endpoint, Place, dialect_of, find
     ],
 )
 def test_every_prefix_has_every_endpoint(path: bytes, dialect: str | None) -> None:
-    assert find(path + b"/chat/completions") == Place(Endpoint.CHAT, dialect, methods=POST)
-    assert find(path + b"/completions") == Place(Endpoint.COMPLETIONS, dialect, methods=POST)
-    assert find(path + b"/embeddings") == Place(Endpoint.EMBEDDINGS, dialect, methods=POST)
-    assert find(path + b"/models") == Place(Endpoint.MODELS, dialect)
+    assert find(path + b"/chat/completions") == PathMatch(EndpointName.CHAT, dialect, methods=POST)
+    assert find(path + b"/completions") == PathMatch(EndpointName.COMPLETIONS, dialect, methods=POST)
+    assert find(path + b"/embeddings") == PathMatch(EndpointName.EMBEDDINGS, dialect, methods=POST)
+    assert find(path + b"/models") == PathMatch(EndpointName.MODELS, dialect)
     assert find(path + b"/images/edits") == relayed(dialect, "images/edits", b"/images/edits", POST)
     assert find(path + b"/files") == relayed(dialect, "files", b"/files", (b"GET", b"POST"))
     assert find(path + b"/files/file-1") == relayed(dialect, "files", b"/files/file-1", (b"GET", b"DELETE"))
     assert find(path + b"/files/f/content") == relayed(dialect, "files", b"/files/f/content", GET)
     assert find(path + b"/batches/b/cancel") == relayed(dialect, "batches", b"/batches/b/cancel", POST)
-    assert find(path + b"/models/gpt-4o") == Place(Endpoint.MODEL, dialect, "gpt-4o")
+    assert find(path + b"/models/gpt-4o") == PathMatch(EndpointName.MODEL, dialect, "gpt-4o")
 
 
-def relayed(dialect: str | None, name: str, path: bytes, methods: tuple[bytes, ...]) -> Place:
-    return Place(Endpoint.RELAY, dialect, methods=methods, relay=name, path=path)
+def relayed(dialect: str | None, name: str, path: bytes, methods: tuple[bytes, ...]) -> PathMatch:
+    return PathMatch(EndpointName.RELAY, dialect, methods=methods, relay=name, path=path)
 
 
 @pytest.mark.parametrize(

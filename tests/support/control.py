@@ -23,15 +23,25 @@ class Controlled:
         found = re.search(r"control +http://127\.0\.0\.1:(\d+)", process.banner)
         assert found, process.banner
         self.control = int(found[1])
+        found = re.search(r"admin +(adm-\S+)", process.banner)
+        self.credential = found[1] if found else ""  # shown at the first start alone
 
     async def get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
         """From the control port."""
         return await call(self.control, "GET", path, headers=headers)
 
-    async def chat(self, **ask: Any) -> Answer:
+    async def admin(
+        self, method: str, path: str, document: Any = None, *, body: bytes = b"", credential: str | None = None
+    ) -> Answer:
+        """From the admin API."""
+        headers = {"authorization": f"Bearer {self.credential if credential is None else credential}"}
+        return await call(self.control, method, f"/admin/v1{path}", document, body=body, headers=headers)
+
+    async def chat(self, key: str = "", /, **ask: Any) -> Answer:
         """From the public port."""
         document = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], **ask}
-        return await call(self.port, "POST", "/v1/chat/completions", document)
+        headers = {"authorization": f"Bearer {key}"} if key else None
+        return await call(self.port, "POST", "/v1/chat/completions", document, headers=headers)
 
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, by its name with its labels in order: `name{a="1",b="2"}`."""
@@ -48,7 +58,8 @@ class Controlled:
 @asynccontextmanager
 async def controlled(directory: Path, text: str, environ: Mapping[str, str] = {}) -> AsyncIterator[Controlled]:
     """`text`: settings; the control plane gets a free port."""
-    environ = {"ANTIPHON_SERVER__CONTROL": "127.0.0.1:0", "XDG_STATE_HOME": str(directory / "state"), **environ}
+    environ = {"ANTIPHON_SERVER__CONTROL": "127.0.0.1:0", **environ}
+    environ = {**environ, "XDG_STATE_HOME": str(directory / "state"), "XDG_DATA_HOME": str(directory / "data")}
     async with serving(directory, text, environ=environ) as process:
         await process.ready()
         yield Controlled(process)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.upstreams.scripted import Reply, ScriptedUpstream, ToolCall
+from antiphon.upstreams.scripted import Reply, ScriptedCall, ScriptedUpstream
 from tests.support.foreign import row, settings
 from tests.support.gateway import gateway
 from tests.support.judge import WordJudge
@@ -17,9 +17,9 @@ HARM = "First a calm sentence. Then kill them with poison. After that a longer e
 REPLIES = {
     "text": Reply(HARM),
     "reasoning": Reply("Fine.", reasoning=HARM),
-    "call": Reply(calls=(ToolCall("c1", "look", '{"q":"' + HARM + '"}'),), finish="tool_calls"),
+    "call": Reply(calls=(ScriptedCall("c1", "look", '{"q":"' + HARM + '"}'),), finish="tool_calls"),
     "reasoning before a call": Reply(
-        calls=(ToolCall("c1", "look", "{}"),), finish="tool_calls", reasoning="Now kill them with poison."
+        calls=(ScriptedCall("c1", "look", "{}"),), finish="tool_calls", reasoning="Now kill them with poison."
     ),
 }
 LOOK = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}

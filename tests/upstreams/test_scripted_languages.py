@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import UpstreamError
-from antiphon.upstreams.scripted import LANGUAGES, Reply, ScriptedUpstream, ToolCall
+from antiphon.upstreams.scripted import LANGUAGES, Reply, ScriptedCall, ScriptedUpstream
 from tests.upstreams.languages import FOREIGN, THINKS, Client, speaking
 
 Document = dict[str, Any]
@@ -194,7 +194,7 @@ async def test_without_usage(client: Client, stream: bool) -> None:
 
 @both
 async def test_replies_are_scripted_once_for_all_languages(stream: bool) -> None:
-    reply = Reply("Look.", reasoning="Hm.", calls=(ToolCall("call_1", "look", '{"at": "x"}'),), finish="tool_calls")
+    reply = Reply("Look.", reasoning="Hm.", calls=(ScriptedCall("call_1", "look", '{"at": "x"}'),), finish="tool_calls")
     for speaks in FOREIGN:
         async with speaking(speaks, [reply]) as client:
             answer = await client.ask(chat(model="scripted-reasoning", stream=stream))

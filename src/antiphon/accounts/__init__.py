@@ -9,6 +9,7 @@
     stores/        memory, SQLite and PostgreSQL behind one contract
     upkeep.py      ships and prunes; process.py: all of that, for one process of a machine
     places.py      URLs and folders
+    completions/   stored completions: a worker's end, the accounts process's end
     reconcile/     the ledger against a vendor's export
     commands/      `antiphon key`, `antiphon usage`, `antiphon reconcile`
 Rules: times are integer microseconds since 1970 UTC, money is integer micro-units, statements take parameters only.

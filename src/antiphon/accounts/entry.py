@@ -51,6 +51,7 @@ class LedgerEntry(msgspec.Struct, array_like=True, kw_only=True, gc=False):
     first_chunk: int | None = None  # time to the first chunk
     finish: str | None = None  # finish reasons of the choices, with commas
     detail: dict[str, Any] | None = None  # attempts, findings of safety, the receipt
+    protocol: str | None = None  # of the upstream
 
 
 class Record(NamedTuple):
@@ -88,7 +89,7 @@ def _is_clean(entry: LedgerEntry) -> bool:
     texts = (
         *(entry.request_id, entry.kind, entry.corrects, entry.key, entry.team, entry.endpoint, entry.dialect),
         *(entry.route, entry.model_asked, entry.model, entry.upstream, entry.error, entry.blocked, entry.usage),
-        *(entry.price_version, entry.finish, *entry.tags),
+        *(entry.price_version, entry.finish, entry.protocol, *entry.tags),
     )
     text = "".join(filter(None, texts))
     numbers = (

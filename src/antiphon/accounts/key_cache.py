@@ -57,6 +57,10 @@ class KeyCache:
     def knows(self, key_id: str) -> bool:
         return key_id in self._records
 
+    def get(self, key_id: str) -> Key | None:
+        record = self._records.get(key_id)
+        return None if record is None else record.key
+
     def __len__(self) -> int:
         """Keys."""
         return len(self._records)

@@ -13,8 +13,8 @@ from antiphon.accounts.stores.contract import StoreDown
 from antiphon.errors import OverloadError
 from antiphon.flow.ports import Account
 from antiphon.limits.limit import MEASURES, Caller, Limit
-from antiphon.routing.patterns import Patterns, is_pattern
-from antiphon.server.keys import Key
+from antiphon.routing.patterns import ModelPatterns, is_pattern
+from antiphon.server.keys import ClientKey
 
 OUTAGE: Final = "The API key cannot be checked right now. Please try again later."
 POLL: Final = 0.25  # seconds between looks at the copy
@@ -29,7 +29,7 @@ class IssuedKeys:
         self._reader = KeyCopyReader(path, self._cache)
         self._max_requests = max_requests
         self._set_policy = set_policy
-        self._made: dict[str, tuple[IssuedKey, Key]] = {}  # by id
+        self._made: dict[str, tuple[IssuedKey, ClientKey]] = {}  # by id
         self._version: tuple[int, int] | None = None
 
     def poll(self) -> None:
@@ -40,7 +40,7 @@ class IssuedKeys:
             self._version = version
             self._made = {id: made for id, made in self._made.items() if self._cache.knows(id)}
 
-    def find(self, digest: bytes) -> Key | None:
+    def find(self, digest: bytes) -> ClientKey | None:
         try:
             found = self._cache.find(digest, wall_clock())
         except StoreDown:
@@ -54,17 +54,22 @@ class IssuedKeys:
             self._made[found.id] = (found, made[1])
         return made[1]
 
-    def _make(self, found: IssuedKey, digest: bytes) -> Key:
+    def caller(self, key_id: str) -> Caller | None:
+        """Who the key with this id is for the limits. None: there is none, or not any more."""
+        found = self._cache.get(key_id)
+        return None if found is None else caller_of(found)
+
+    def _make(self, found: IssuedKey, digest: bytes) -> ClientKey:
         self._set_policy(found.id, found.safety)
         account = Account(found.id, found.team, allowed(found.models), caller_of(found))
-        return Key(found.name, digest, found.dialect, found.strict, found.receipts, self._max_requests, account)
+        return ClientKey(found.name, digest, found.dialect, found.strict, found.receipts, self._max_requests, account)
 
 
 def allowed(models: tuple[str, ...] | None) -> Callable[[str], bool] | None:
     """Whether a model is one of these names and patterns."""
     if models is None:
         return None
-    names, patterns = frozenset(models), Patterns(filter(is_pattern, models))
+    names, patterns = frozenset(models), ModelPatterns(filter(is_pattern, models))
     return lambda model: model in names or patterns.find(model) is not None
 
 

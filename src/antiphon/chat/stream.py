@@ -29,7 +29,7 @@ from antiphon.chat.delta import (
 from antiphon.chat.envelope import OWN, STICKY, Envelope
 from antiphon.chat.event import TEXT_KEYS, Lenient, decode, is_done, scrub, truncated
 from antiphon.chat.failure import is_failure, malformed, read_failure
-from antiphon.chat.finish import CUT, STOP
+from antiphon.chat.finish import CUT, LENGTH, STOP
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.text import ThinkSplitter
 from antiphon.chat.usage_collector import UsageCollector
@@ -139,6 +139,20 @@ class ChatStream:
         if source not in self._ended and self._sources == 1 and len(self._choices) < self._request.n:
             raise truncated()
         return self.done(source)
+
+    def cut_short(self) -> list[Document]:
+        """Ends every choice that runs with `length`: nobody hears more of the upstream."""
+        self._shape = None
+        out: list[Document] = []
+        for index in sorted(self._open):
+            self._finish(self._choices[index], LENGTH, {}, out)
+        self._ended.update(range(self._sources))
+        return out + self._close()
+
+    @property
+    def finishes(self) -> list[str]:
+        """The finish reasons of the choices, as far as they have one."""
+        return [state.finish for state in self._choices if state.finish is not None]
 
     @property
     def complete(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 
 from antiphon.chat.answer_defaults import AnswerDefaults, Document
 from antiphon.chat.event import truncated
+from antiphon.chat.finish import LENGTH
 from antiphon.chat.prompt_echo import PromptEcho
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.text_answer import empty_choice, name, read_chunk, read_whole
@@ -36,6 +37,7 @@ class TextStream:
         self._named: Document = {}  # as the first chunk was; all others are the same
         self._open: set[int] = set()
         self._over: set[int] = set()
+        self.finishes: list[str] = []  # finish reasons
         self._echo = PromptEcho(request)
         self._tally = UsageCollector(1)
         self._waiting: Document = {}  # what came without choices, until a chunk leaves that carries it
@@ -74,6 +76,11 @@ class TextStream:
             raise truncated()
         return self.done()
 
+    def cut_short(self) -> list[Document]:
+        """Ends every choice that runs with `length`: nobody hears more of the upstream."""
+        choices = [{**empty_choice(index), "finish_reason": LENGTH} for index in sorted(self._open)]
+        return [*self.feed({"choices": choices}), *self.done()]
+
     @property
     def complete(self) -> bool:
         return not self._open and len(self._over) >= self._request.choices
@@ -101,6 +108,7 @@ class TextStream:
         else:
             self._open.discard(index)
             self._over.add(index)
+            self.finishes.append(choice["finish_reason"])
         return True
 
     def _around(self, chunk: Document) -> Document:

@@ -1,1 +1,1 @@
-"""The control plane: health and metrics, with an address and a process of its own (docs/control.md)."""
+"""The control plane: health, metrics and admin API, with an address and a process of its own (docs/control.md)."""

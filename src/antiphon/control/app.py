@@ -1,10 +1,9 @@
-"""The control port's application: health and metrics for whoever reaches it."""
+"""The control port's application: health and metrics for whoever reaches it, the admin API behind a credential."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,6 +11,14 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from antiphon.control.admin.api import admin_routes
+from antiphon.control.admin.credential import AdminGate
+from antiphon.control.admin.keys import KeyEndpoints
+from antiphon.control.admin.ledger import LedgerEndpoints
+from antiphon.control.admin.live import LiveEndpoints
+from antiphon.control.admin.settings import SettingsEndpoints
+from antiphon.control.admin.store import OpenStore
+from antiphon.control.answers import NO_STORE, Json, refusal
 from antiphon.control.health import Health
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import gather
@@ -19,19 +26,6 @@ from antiphon.metrics.render import OPENMETRICS, PLAIN, render
 from antiphon.metrics.table import MetricsTable, names_path, read_names, table_path
 
 Log = Callable[[str, BaseException | None], None]
-NO_STORE = {"cache-control": "no-store"}
-
-
-class Json(Response):
-    media_type = "application/json"
-
-    def render(self, content: object) -> bytes:
-        return msgspec.json.encode(content)
-
-
-def refusal(status: int, message: str, code: str, headers: dict[str, str] | None = None) -> Json:
-    """An error, in the shape of all errors here."""
-    return Json({"error": {"code": code, "message": message}}, status, headers={**NO_STORE, **(headers or {})})
 
 
 def build_app(options: ControlOptions, log: Log) -> ASGIApp:
@@ -52,7 +46,23 @@ def build_app(options: ControlOptions, log: Log) -> ASGIApp:
         return Response(text, media_type=OPENMETRICS if openmetrics else PLAIN, headers=NO_STORE)
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
-    return Guarded(Starlette(routes=routes, exception_handlers={HTTPException: _refuse}), log)
+    routes += _admin(options, table, log)
+    return Guarded(Starlette(routes=routes, exception_handlers={HTTPException: _refuse, Exception: _fail}), log)
+
+
+def _admin(options: ControlOptions, table: MetricsTable, log: Log) -> list[Route]:
+    store = OpenStore(options.store)
+    endpoints = [
+        *KeyEndpoints(store).rows(),
+        *LedgerEndpoints(store).rows(),
+        *LiveEndpoints(options, table).rows(),
+        *SettingsEndpoints(options).rows(),
+    ]
+
+    def audit(what: str, address: str) -> None:
+        log(f"admin: {what} from {address}", None)
+
+    return admin_routes(endpoints, AdminGate(options.state, options.settings.server.admin_secret), audit)
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -61,6 +71,10 @@ async def _refuse(request: Request, error: Exception) -> Response:
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
     message = words.get(error.status_code, error.detail)
     return refusal(error.status_code, message, code, dict(error.headers or {}))
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    return refusal(500, "The gateway failed by its own fault.", "internal_error")
 
 
 class Guarded:
@@ -83,4 +97,4 @@ class Guarded:
         except Exception as error:
             self._log("a request to the control port failed by our own fault", error)
             if not begun:
-                await refusal(500, "The gateway failed by its own fault.", "internal_error")(scope, receive, send)
+                await (await _fail(Request(scope), error))(scope, receive, send)

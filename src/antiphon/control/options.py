@@ -8,9 +8,11 @@ from antiphon.engine.options import EngineOptions
 from antiphon.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ControlOptions:
-    settings: Settings
+    settings: Settings  # in use; a reload replaces them
     room: str  # the gateway's private directory
     engine: EngineOptions | None  # None: it does not run
     judged: bool  # there are evaluator processes
+    state: str | None = None  # the folder that keeps the admin credential; None: there is none
+    store: str | None = None  # URL of the accounts' store; None: accounts are off

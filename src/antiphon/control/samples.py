@@ -40,7 +40,7 @@ def _processes(state: SupervisorState) -> Iterator[Sample]:
     for kind in kinds:
         label = (("process", kind.replace(" ", "_")),)
         pids = [process.pid for process in everyone if process.what == kind and process.pid]
-        used = [_usage(pid) for pid in pids]
+        used = [process_usage(pid) for pid in pids]
         memory.append((label, float(sum(resident for resident, _ in used))))
         seconds.append((label, sum(cpu for _, cpu in used)))
         running.append((label, float(len(pids))))
@@ -51,7 +51,7 @@ def _processes(state: SupervisorState) -> Iterator[Sample]:
     yield Sample("antiphon_process_cpu_seconds", "gauge", "CPU time of the processes that run now.", seconds)
 
 
-def _usage(pid: int) -> tuple[int, float]:
+def process_usage(pid: int) -> tuple[int, float]:
     """(resident bytes, CPU seconds); zeros where it has ended. proc(5): fields 14, 15 and 24 of `stat`."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()

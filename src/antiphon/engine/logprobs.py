@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
+
+from antiphon.engine.native_client import AsksEngine
 
 Document = dict[str, Any]
 UNTOLD: Final = -9999.0  # OpenAI's own figure for a logprob that is not told
 UNREADABLE: Final = "\ufffd"
-
-
-class Asks(Protocol):
-    async def ask(self, path: str, question: Document) -> Document: ...
 
 
 @dataclass(slots=True)
@@ -31,7 +29,7 @@ class _Token:
 class TokenLogprobs:
     """Hears events, gives entries when the text is said. `rivals`: how many other tokens each entry names."""
 
-    def __init__(self, native: Asks, rivals: int) -> None:
+    def __init__(self, native: AsksEngine, rivals: int) -> None:
         self._native = native
         self._rivals = rivals
         self._heard: list[_Token] = []  # whose text is still to come

@@ -11,7 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -22,6 +22,12 @@ from antiphon.http.client import Call, ClientError, Failure, Pool, Timeouts, par
 Document = dict[str, Any]
 FOREVER: Final = 1e9  # seconds: the watchdog decides, not the pool
 LOST: Final = "The embedded engine stopped while it answered, and is being restarted. Please try again."
+
+
+class AsksEngine(Protocol):
+    """The part of a client that asks one question and awaits the answer."""
+
+    async def ask(self, path: str, question: Document) -> Document: ...
 
 
 class EngineLost(OverloadError):

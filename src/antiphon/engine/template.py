@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from antiphon.engine.native_client import AsksEngine
 from antiphon.errors import RequestError
 
 Document = dict[str, Any]
@@ -20,10 +21,6 @@ Words = tuple[str, str]  # (role, text)
 MOST_REMEMBERED: Final = 200_000  # roles and tokens in all: some megabytes
 DOCUMENT: Final = "<|endoftext|>"  # how OpenAI, and many after it, part documents; its default prompt
 MOST_CONTROLS: Final = 1024
-
-
-class Asks(Protocol):
-    async def ask(self, path: str, question: Document) -> Document: ...
 
 
 class ChatTemplate:
@@ -37,7 +34,7 @@ class ChatTemplate:
         self._remembered = 0
         self._tokens: dict[tuple[str, bool], list[int]] = {}
 
-    async def tokens(self, native: Asks, messages: Sequence[Words]) -> list[int]:
+    async def tokens(self, native: AsksEngine, messages: Sequence[Words]) -> list[int]:
         """Raises RequestError where the template takes no such sequence of roles."""
         roles = tuple(role for role, _ in messages)
         plan = self._rendered.get(roles) or await self._plan(native, roles)
@@ -48,12 +45,12 @@ class ChatTemplate:
             self._remember(roles, plan)
         return tokens
 
-    async def plain(self, native: Asks, text: str) -> list[int]:
+    async def plain(self, native: AsksEngine, text: str) -> list[int]:
         """A text as it is, begun as the model's texts begin."""
         answer = await native.ask("/tokenize", {"content": text, "parse_special": False, "add_special": True})
         return list(answer["tokens"])
 
-    async def nothing(self, native: Asks) -> list[int]:
+    async def nothing(self, native: AsksEngine) -> list[int]:
         """What stands before the first word of a document; nothing where this model's documents begin with it."""
         begun = await self.plain(native, "")
         if begun:
@@ -62,7 +59,7 @@ class ChatTemplate:
         tokens = list((await native.ask("/tokenize", question))["tokens"])
         return tokens if len(tokens) == 1 else []
 
-    async def _plan(self, native: Asks, roles: tuple[str, ...]) -> list[int | tuple[int]]:
+    async def _plan(self, native: AsksEngine, roles: tuple[str, ...]) -> list[int | tuple[int]]:
         """Token ids, and (i,) where message i's text stands."""
         messages = [{"role": role, "content": f"@{self._mark}:{index}@"} for index, role in enumerate(roles)]
         try:
@@ -89,7 +86,7 @@ class ChatTemplate:
         self._rendered[roles] = plan
         self._remembered += size
 
-    async def _control(self, native: Asks, text: str, *, first: bool) -> list[int]:
+    async def _control(self, native: AsksEngine, text: str, *, first: bool) -> list[int]:
         """What the template adds; at the very beginning with what the model's texts begin with (BOS)."""
         tokens = self._tokens.get((text, first))
         if tokens is None:

@@ -17,6 +17,7 @@ from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError, OverloadError
 from antiphon.flow import settle
+from antiphon.flow.api_store import end_api_stream, goes_on, keep_api_answer
 from antiphon.flow.dispatch import dispatch, outcome, read_outcome
 from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
 from antiphon.flow.endpoints.chat import ChatTurn
@@ -31,8 +32,9 @@ from antiphon.flow.judge import (
     race,
     weigh_prompt,
 )
+from antiphon.flow.keep import keep_answer, record_answer
 from antiphon.flow.large import read_large
-from antiphon.flow.ports import Incoming, Relayed
+from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.relay import RelayRequest, RelayTurn, relay
 from antiphon.flow.relayed import RELAYED, RelayEndpoint
@@ -51,7 +53,8 @@ class Turns:
         """`silence`: seconds before a stream gets a keep-alive comment."""
         self._gateway = gateway
         self._fast_targets = fast_targets(gateway.routes, gateway.upstreams)
-        self._running = Running(gateway.clock, silence)
+        billing = gateway.billing
+        self._running = Running(gateway.clock, silence, None if billing is None else billing.look)
 
     def begin(self, incoming: Incoming) -> None:
         """Answers a request, now or later."""
@@ -59,6 +62,8 @@ class Turns:
         error: AntiphonError | None = None
         request: Any = None
         is_large = len(incoming.body) > FREE and not is_light(incoming.body, bounds)
+        if incoming.api is not None and self._gateway.completions is not None:
+            is_large = is_large or goes_on(incoming, incoming.api)  # what it goes on from has to be fetched first
         if not is_large:
             try:
                 request = endpoint.parse(incoming, bounds)
@@ -75,6 +80,7 @@ class Turns:
             incoming.headers,
             incoming.received,
             account=incoming.account,
+            endpoint=incoming.endpoint,
         )
         if incoming.api_request is not None and request is not None:
             turn.speak_api(incoming.api_request)
@@ -84,13 +90,26 @@ class Turns:
         try:
             if error is not None:
                 raise error
-            if not isinstance(endpoint, LocalEndpoint):
-                turn.check_model()
+            is_admitted = self._admit(turn, endpoint)
         except AntiphonError as refused:
             self._end(turn, _fail(turn, refused))
             return
-        if endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
-            self._start(turn, endpoint)
+        if self._gateway.completions is not None and endpoint is CHAT and incoming.api is None:
+            record_answer(turn, incoming)
+        if not is_admitted or endpoint is not CHAT or request.plain is None or not self._take_fast_path(turn):
+            self._start(turn, endpoint, is_admitted=is_admitted)
+
+    def _admit(self, turn: AnyTurn, endpoint: AnyEndpoint[Any]) -> bool:
+        """False: it has to wait. Raises AntiphonError: its key may not use the model, or a limit is reached."""
+        gateway = self._gateway
+        if endpoint is CHAT or not isinstance(endpoint, LocalEndpoint):  # of an ABC: 0.3 us
+            if turn.account is not None and turn.account.allows is not None:
+                turn.check_model()
+            if gateway.billing is not None:
+                turn.route = gateway.routes.match(turn.request.model)
+                if turn.route is None:
+                    return True  # nobody will answer it
+        return gateway.billing is None or gateway.billing.admit(turn)
 
     def relay(self, incoming: Incoming, asked: Relayed) -> None:
         """Hands a request on, and its answer back."""
@@ -105,6 +124,7 @@ class Turns:
             incoming.headers,
             incoming.received,
             account=incoming.account,
+            endpoint=asked.endpoint,
         )
         self._start(turn, RELAYED[asked.endpoint])
 
@@ -115,6 +135,10 @@ class Turns:
     @property
     def open_turns(self) -> int:
         return len(self._running.turns)
+
+    def describe(self) -> list[Document]:
+        """The turns under way, for whoever looks after the gateway."""
+        return self._running.describe()
 
     async def close(self) -> None:
         await self._running.close()
@@ -169,13 +193,19 @@ class Turns:
         endpoint: AnyEndpoint[R],
         begun: Begun | None = None,
         unread: Incoming | None = None,
+        is_admitted: bool = True,
     ) -> None:
         """`unread`: a request whose body has to be measured first."""
         reading = None
         if unread is not None and not isinstance(endpoint, RelayEndpoint):
-            reading = read_large(turn, unread, endpoint, self._gateway)
-        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading))
+            reading = self._read(turn, unread, endpoint)
+        task = asyncio.get_running_loop().create_task(self._answer(turn, endpoint, begun, reading, is_admitted))
         self._running.add_task(turn, task)
+
+    async def _read(self, turn: Turn[R], unread: Incoming, endpoint: Endpoint[R] | LocalEndpoint[R]) -> None:
+        await read_large(turn, unread, endpoint, self._gateway)
+        if self._gateway.completions is not None and unread.endpoint == "chat" and unread.api is None:
+            record_answer(turn, unread)
 
     async def _answer(
         self,
@@ -183,14 +213,16 @@ class Turns:
         endpoint: AnyEndpoint[R],
         begun: Begun | None,
         reading: Coroutine[Any, Any, None] | None,
+        is_admitted: bool,
     ) -> None:
         gateway, status = self._gateway, CLIENT_CLOSED
         try:
             if reading is not None:
                 await reading
-                if not isinstance(endpoint, LocalEndpoint):
-                    turn.check_model()
+                is_admitted = self._admit(turn, endpoint)
                 self._running.watch(turn)
+            if not is_admitted and gateway.billing is not None:
+                await gateway.billing.admit_later(turn)
             if isinstance(endpoint, LocalEndpoint):
                 turn.client.answer(encode(await endpoint.answer(turn, gateway)))
                 status = 200
@@ -206,6 +238,8 @@ class Turns:
             if error.code == "context_length_exceeded":
                 error.param = endpoint.asks
             status = _fail(turn, error)
+            if turn.usage is None and turn.texts:  # cut in the middle: what was said still counts
+                await settle.count(turn, gateway, None, turn.texts)
         except asyncio.CancelledError:  # the client is gone, or was told why it must go; what was said still counts
             status = turn.error.status if turn.error is not None else CLIENT_CLOSED
             if turn.usage is None and turn.texts:
@@ -223,10 +257,15 @@ class Turns:
         """Every turn ends here, once."""
         gateway = self._gateway
         self._running.turns.pop(turn.client, None)
+        if turn.client.record is not None and status == 200:
+            keep_answer(turn, gateway)
         now = gateway.clock()
         if gateway.meter is not None:
             gateway.meter.count_turn(turn, status, now)
-        gateway.ledger.post(turn.entry(status, now, gateway.wall()))
+        wall = gateway.wall()
+        if gateway.billing is not None:
+            gateway.billing.end(turn, status, now, wall)
+        gateway.ledger.post(turn.entry(status, now, wall))
 
 
 async def _dispatch(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R]) -> Stream | Conformed:
@@ -269,8 +308,12 @@ async def _whole(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun: 
     moderated = moderation(turn)
     if moderated is not None:
         answered.document.setdefault("moderation", moderated)
+    turn.finish = ",".join(finish_reasons(answered.document)) or None
     document = endpoint.write(turn, gateway, answered.document)
+    if turn.api_request is not None:
+        await keep_api_answer(turn, gateway)
     if turn.wants_receipt:
+        turn.price = None if gateway.billing is None else gateway.billing.price(turn)
         document["antiphon"] = turn.receipt()
     turn.client.answer(encode(document))
 
@@ -284,7 +327,7 @@ async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun:
         stream = await outcome(turn, gateway, endpoint, upstream, receiver, receiver.ready)
     assert isinstance(stream, Stream)
     attempt, machine = turn.attempts[-1], stream.machine
-    turn.texts = machine.texts
+    turn.texts, turn.cut_short = machine.texts, stream.cut_short
     turn.upstream_id = machine.upstream_id
     try:
         failure = await stream.finished
@@ -293,6 +336,8 @@ async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun:
         attempt.close("cancelled", gateway.clock())
         raise
     finally:
+        turn.cut_short = None
+        turn.finish = ",".join(machine.finishes) or None
         note_gate(turn, stream)
     if failure is not None:
         attempt.close(failure.code or "failed", gateway.clock(), failure.status)
@@ -304,12 +349,19 @@ async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun:
     is_known = settle.reported(turn, usage)
     if is_shown and not is_known:
         await settle.count(turn, gateway, usage, machine.texts)
-    _finish(turn, stream)
+    if turn.wants_receipt and gateway.billing is not None:
+        turn.price = gateway.billing.price(turn)
+    await _finish(turn, gateway, stream)
     if not is_shown and not is_known:  # nobody waits for it but the ledger
         await settle.count(turn, gateway, usage, machine.texts)
 
 
-def _finish(turn: AnyTurn, stream: Stream) -> None:
+def finish_reasons(document: Document) -> list[str]:
+    found = [choice.get("finish_reason") for choice in document.get("choices") or ()]
+    return [reason for reason in found if isinstance(reason, str)]
+
+
+async def _finish(turn: AnyTurn, gateway: Gateway, stream: Stream) -> None:
     """The finish chunk has left; moderation, receipt, usage and [DONE] follow."""
     machine, writer = stream.machine, stream.writer
     chunks = []
@@ -322,7 +374,9 @@ def _finish(turn: AnyTurn, stream: Stream) -> None:
         usage = writer.usage_chunk(machine.usage_envelope(), turn.usage)
         if usage is not None:
             chunks.append(usage)
-    turn.client.write(b"".join([*map(stream.frame, chunks), DONE if stream.api is None else stream.api.end()]))
+    frames = [*map(stream.frame, chunks)]
+    frames.append(DONE if stream.api is None else await end_api_stream(turn, gateway, stream.api))
+    turn.client.write(b"".join(frames))
     turn.client.finish()
 
 

@@ -17,7 +17,7 @@ def parse_api(incoming: Incoming, call: ApiCall, bounds: JsonBounds) -> ChatRequ
         call = call._replace(restore=incoming.outline.restore)
     asked = incoming.api_request = call.api.read(document, call)
     try:
-        return parse(asked.document, strict=incoming.strict, outline=incoming.outline)
+        return parse(asked.document, strict=incoming.strict and not call.api.judges_strict, outline=incoming.outline)
     except RequestError as error:
         rename(error, asked.names)
         raise

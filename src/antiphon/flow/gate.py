@@ -31,7 +31,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.flow.gate_choice import Choice, EarlyLook, Event, Held, Look, Passing, State
+from antiphon.flow.gate_choice import EarlyLook, GateChoice, GateEvent, GateState, Held, Look, Passing
 from antiphon.flow.ports import Document, Texts
 from antiphon.safety.annotation import merged
 from antiphon.safety.policy import Annotations, Decision, Policy, Results
@@ -53,7 +53,7 @@ EARLY: Final = 200  # characters at the end of a text that an early look reads
 EARLY_NEW: Final = 40  # … of which so many may be new: of more than a few words it sees the last ones only
 
 
-class Mode(Enum):
+class GateMode(Enum):
     OPEN = "nothing is held: nothing can be blocked"
     HOLD = "text is held until it was judged"
     ASYNC = "text leaves at once, its verdict follows"
@@ -70,10 +70,10 @@ class GateRules:
     reach: int = 0  # characters of the longest finding that is known to be possible
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> GateMode:
         if self.policy.asynchronous:
-            return Mode.ASYNC
-        return Mode.HOLD if self.policy.answer.blocks else Mode.OPEN
+            return GateMode.ASYNC
+        return GateMode.HOLD if self.policy.answer.blocks else GateMode.OPEN
 
 
 class Gate:
@@ -84,7 +84,9 @@ class Gate:
         self.looks: list[Look | EarlyLook] = []  # questions that the caller is to ask
         self.wake_at: float | None = None  # when `wake` is to be called
         self.is_full = False  # so much is unjudged that the upstream should wait
-        self.adaptive = self.mode is Mode.HOLD and policy.hold.adaptive  # the caller clears it where no early look is
+        self.adaptive = (
+            self.mode is GateMode.HOLD and policy.hold.adaptive
+        )  # the caller clears it where no early look is
         self._rules = rules
         self._side = policy.answer
         self._envelope = envelope
@@ -94,10 +96,10 @@ class Gate:
         self._tail = max(rules.reach, min(TAIL, self._window // 2))
         self._least = max(min(LEAST_LOOK, self._window // 4), 1)
         self._back = max(self._window - self._least, self._tail)
-        self._room = {Mode.OPEN: OPEN_LOOK, Mode.HOLD: self._window, Mode.ASYNC: ASYNC_LOOK}[self.mode]
-        self._is_timed = self.mode is not Mode.OPEN
-        self._pause = policy.hold.ms / (2000 if self.mode is Mode.HOLD else 1000)  # seconds between two timed looks
-        self._choices: dict[int, Choice] = {}
+        self._room = {GateMode.OPEN: OPEN_LOOK, GateMode.HOLD: self._window, GateMode.ASYNC: ASYNC_LOOK}[self.mode]
+        self._is_timed = self.mode is not GateMode.OPEN
+        self._pause = policy.hold.ms / (2000 if self.mode is GateMode.HOLD else 1000)  # seconds between two timed looks
+        self._choices: dict[int, GateChoice] = {}
         self._after: list[Document] = []  # chunks without choices, which come last
         self._ending = False
         self.blocked = False  # a verdict has ended a choice
@@ -121,13 +123,13 @@ class Gate:
     def take_text(self, index: int, field: str, words: str, frame: bytes, now: float) -> Passing | None:
         """Hot: a text delta whose frame is written already, with `usual_results` in it. None: it is held."""
         choice = self._choices[index]
-        if choice.state is State.BLOCKED:
+        if choice.state is GateState.BLOCKED:
             return None
         window = choice.add(field, words, now)
         size = window.size
         held = Held(frame, ((window, size - len(words), size),), choice.size, False)
         leaves: Passing | None = None
-        if choice.held or (self.mode is not Mode.OPEN and not self._may_leave(choice, held)):
+        if choice.held or (self.mode is not GateMode.OPEN and not self._may_leave(choice, held)):
             choice.held.append(held)
         else:
             leaves = frame if choice.is_quiet else self._annotated(choice, held)
@@ -143,7 +145,7 @@ class Gate:
         """The judge has answered a look."""
         choice = look.choice
         choice.looks = False
-        if choice.state is State.BLOCKED:
+        if choice.state is GateState.BLOCKED:
             return []
         choice.judged = look.end
         choice.worst |= verdict
@@ -152,7 +154,7 @@ class Gate:
             return self._finished(self._block(choice, look, decision))
         self._set_full()
         self._release(choice)
-        if self.mode is Mode.ASYNC:
+        if self.mode is GateMode.ASYNC:
             out: list[Passing] = [self._late(choice, look, decision)] if self._rules.annotations else []
         else:
             choice.current = verdict
@@ -170,7 +172,7 @@ class Gate:
         """The first stage has answered an early look. A risk asks for a whole look."""
         choice, window = look.choice, look.window
         choice.early = False
-        if choice.state is State.BLOCKED:
+        if choice.state is GateState.BLOCKED:
             return []
         out: list[Passing] = []
         if risky:
@@ -210,7 +212,7 @@ class Gate:
         for choice in self._choices.values():
             choice.held.clear()
             choice.unseen.clear()
-            choice.state = State.BLOCKED
+            choice.state = GateState.BLOCKED
         self.wake_at = None
 
     def take_looks(self) -> list[Look | EarlyLook]:
@@ -222,7 +224,7 @@ class Gate:
         """What a text delta carries where nothing was found. None: nothing."""
         if self._rules.annotations is not Annotations.EVERY:
             return None
-        return self._clean if self.mode is Mode.HOLD else self._unjudged
+        return self._clean if self.mode is GateMode.HOLD else self._unjudged
 
     @property
     def is_idle(self) -> bool:
@@ -247,8 +249,8 @@ class Gate:
     def _take(self, entry: Document, chunk: Document, now: float, weight: int, out: list[Passing]) -> None:
         choice = self._choices.get(entry["index"])
         if choice is None:
-            choice = self._choices[entry["index"]] = Choice(entry["index"], self._room)
-        if choice.state is State.BLOCKED:
+            choice = self._choices[entry["index"]] = GateChoice(entry["index"], self._room)
+        if choice.state is GateState.BLOCKED:
             return
         needs: list[tuple[TextWindow, int, int]] = []
         for field, words in self._rules.texts.words(entry):
@@ -259,19 +261,19 @@ class Gate:
         choice.held.append(Held(chunk, needs, choice.size, finishes, weight))
         choice.weight += weight
         if finishes:
-            choice.move(Event.FINISH_CAME)
+            choice.move(GateEvent.FINISH_CAME)
         if finishes or choice.weight > MOST_WEIGHT:
             self._release(choice)
         out += self._drain(choice)
         self._advance(choice, now)
         self._look_early(choice)
 
-    def _may_leave(self, choice: Choice, held: Held) -> bool:
-        if self.mode is Mode.ASYNC:
+    def _may_leave(self, choice: GateChoice, held: Held) -> bool:
+        if self.mode is GateMode.ASYNC:
             return held.end - choice.judged <= AHEAD
         if held.finishes and choice.judged != choice.size:
             return False
-        if self.mode is Mode.OPEN:
+        if self.mode is GateMode.OPEN:
             return True
         for window, _, end in held.needs:  # noqa: SIM110 (a generator would cost each chunk two more frames)
             if end > window.released and not window.settled:
@@ -280,12 +282,12 @@ class Gate:
 
     # Looks
 
-    def _advance(self, choice: Choice, now: float) -> None:
+    def _advance(self, choice: GateChoice, now: float) -> None:
         """Takes a look where one is due, else says when."""
         if choice.looks or not choice.unseen:
             self.is_full = self.is_full or choice.size - choice.judged > MOST_UNJUDGED
             return
-        over = self._ending or choice.state is not State.OPEN or choice.weight > MOST_WEIGHT
+        over = self._ending or choice.state is not GateState.OPEN or choice.weight > MOST_WEIGHT
         if over or choice.size - choice.asked >= choice.room or self._is_time(choice, now):
             self._look(choice, now)
         if self._is_timed:
@@ -295,20 +297,20 @@ class Gate:
         self.is_full = any(
             choice.size - choice.judged > MOST_UNJUDGED
             for choice in self._choices.values()
-            if choice.state is not State.BLOCKED
+            if choice.state is not GateState.BLOCKED
         )
 
-    def _set_room(self, choice: Choice) -> None:
-        if self.mode is Mode.HOLD:
+    def _set_room(self, choice: GateChoice) -> None:
+        if self.mode is GateMode.HOLD:
             back = sum(window.held_back for window in choice.windows.values())
             choice.room = max(self._window - back, self._least)
 
-    def _is_time(self, choice: Choice, now: float) -> bool:
+    def _is_time(self, choice: GateChoice, now: float) -> bool:
         return self._is_timed and now + SOON >= self._due(choice)
 
-    def _due(self, choice: Choice) -> float:
+    def _due(self, choice: GateChoice) -> float:
         """When time asks for a look. Never, where it could neither release nor block anything."""
-        if self.mode is Mode.HOLD and not self.adaptive:
+        if self.mode is GateMode.HOLD and not self.adaptive:
             for window in choice.windows.values():
                 if window.size - window.released > self._tail:
                     break
@@ -316,8 +318,8 @@ class Gate:
                 return inf
         return max(choice.since, choice.looked) + self._pause
 
-    def _look(self, choice: Choice, now: float) -> None:
-        room = AHEAD if self.mode is Mode.ASYNC else choice.room
+    def _look(self, choice: GateChoice, now: float) -> None:
+        room = AHEAD if self.mode is GateMode.ASYNC else choice.room
         start = choice.asked
         new: dict[TextWindow, list[str]] = {}
         while choice.unseen and room > 0:
@@ -332,9 +334,9 @@ class Gate:
         choice.looks, choice.looked, choice.since = True, now, now
         self.looks.append(Look(choice, texts, start, choice.asked))
 
-    def _look_early(self, choice: Choice) -> None:
+    def _look_early(self, choice: GateChoice) -> None:
         """Only where one text grows, by a few words: all else waits for the whole look."""
-        if not self.adaptive or choice.early or choice.state is State.BLOCKED or len(choice.held) > MOST_EARLY:
+        if not self.adaptive or choice.early or choice.state is GateState.BLOCKED or len(choice.held) > MOST_EARLY:
             return
         growing = {window for held in choice.held for window, _, end in held.needs if end > window.released}
         if len(growing) != 1:
@@ -357,11 +359,11 @@ class Gate:
 
     # What may leave
 
-    def _release(self, choice: Choice) -> None:
+    def _release(self, choice: GateChoice) -> None:
         """After a clean look. The end of each text stays back, unless nothing can follow it."""
-        if self.mode is not Mode.HOLD or choice.looks:
+        if self.mode is not GateMode.HOLD or choice.looks:
             return
-        over = self._ending or choice.state is not State.OPEN or choice.weight > MOST_WEIGHT
+        over = self._ending or choice.state is not GateState.OPEN or choice.weight > MOST_WEIGHT
         over = over and choice.judged == choice.size
         for window in choice.windows.values():
             if window.seen >= window.risk:
@@ -372,11 +374,11 @@ class Gate:
                 window.hold_back(self._tail, self._back)
         self._set_room(choice)
 
-    def _is_overtaken(self, choice: Choice, window: TextWindow) -> bool:
+    def _is_overtaken(self, choice: GateChoice, window: TextWindow) -> bool:
         """Has another text gone on for a whole window? Reasoning may be over where content begins, and may not."""
         return choice.asked - window.last >= self._window
 
-    def _drain(self, choice: Choice) -> list[Passing]:
+    def _drain(self, choice: GateChoice) -> list[Passing]:
         """Takes out what may leave, in order."""
         out: list[Passing] = []
         while choice.held and self._may_leave(choice, choice.held[0]):
@@ -387,12 +389,12 @@ class Gate:
                 continue
             out.append(self._annotated(choice, held))
             if held.finishes:
-                choice.move(Event.FINISH_LEFT)
-        if choice.held and self.mode is Mode.HOLD and _length(choice.held[0]) > self._window:
+                choice.move(GateEvent.FINISH_LEFT)
+        if choice.held and self.mode is GateMode.HOLD and _length(choice.held[0]) > self._window:
             out += self._split(choice)
         return out
 
-    def _split(self, choice: Choice) -> list[Passing]:
+    def _split(self, choice: GateChoice) -> list[Passing]:
         """The released part of the first chunk that waits, where the chunk can be cut in two."""
         held = choice.held[0]
         if len(held.needs) != 1 or held.finishes:
@@ -407,17 +409,17 @@ class Gate:
         choice.held[0] = held._replace(chunk=rest, needs=((window, window.released, end),))
         return [self._annotated(choice, held._replace(chunk=first))]
 
-    def _block(self, choice: Choice, look: Look, decision: Decision) -> list[Passing]:
+    def _block(self, choice: GateChoice, look: Look, decision: Decision) -> list[Passing]:
         """Takes back what was not released, and ends the choice."""
-        out = self._split(choice) if choice.held and self.mode is Mode.HOLD else []
-        ended = choice.state is State.ENDED
+        out = self._split(choice) if choice.held and self.mode is GateMode.HOLD else []
+        ended = choice.state is GateState.ENDED
         self.blocked = True
         choice.judged = choice.size  # nothing of it is asked about any more
         choice.held.clear()
         choice.unseen.clear()
-        choice.move(Event.BLOCK)
+        choice.move(GateEvent.BLOCK)
         self._set_full()
-        if self.mode is Mode.ASYNC and self._rules.annotations:
+        if self.mode is GateMode.ASYNC and self._rules.annotations:
             return [self._late(choice, look, decision, finish=None if ended else CONTENT_FILTER)]
         if ended:
             return []
@@ -425,7 +427,7 @@ class Gate:
         chunk = {**self._envelope(), "choices": [entry]}
         return [*out, self._told(choice, chunk, self._side.decide(choice.worst).results)]
 
-    def _late(self, choice: Choice, look: Look, decision: Decision, finish: str | None = None) -> Document:
+    def _late(self, choice: GateChoice, look: Look, decision: Decision, finish: str | None = None) -> Document:
         """ASYNC: Azure's chunk of annotations, but with the delta and the envelope that clients need."""
         start = self._rules.prompt_size
         entry = self._rules.texts.silence(choice.index)
@@ -447,7 +449,7 @@ class Gate:
 
     # What the client is told
 
-    def _annotated(self, choice: Choice, held: Held) -> Passing:
+    def _annotated(self, choice: GateChoice, held: Held) -> Passing:
         """The chunk with what is to be told on it."""
         annotations, chunk = self._rules.annotations, held.chunk
         if annotations is Annotations.NONE:
@@ -465,17 +467,17 @@ class Gate:
         choice.is_quiet = self._is_quiet(choice)
         return chunk
 
-    def _told(self, choice: Choice, chunk: Document, results: Results) -> Document:
+    def _told(self, choice: GateChoice, chunk: Document, results: Results) -> Document:
         if self._rules.annotations:
             entry = chunk["choices"][0]
             entry[RESULTS] = merged(entry.get(RESULTS), results)
             choice.told = results
         return chunk
 
-    def _results(self, choice: Choice, *, has_text: bool = True) -> Results:
+    def _results(self, choice: GateChoice, *, has_text: bool = True) -> Results:
         """What the next chunk of the choice is told with."""
         untold = choice.untold
-        if self.mode is Mode.HOLD:
+        if self.mode is GateMode.HOLD:
             verdict = choice.current if untold is NOTHING else untold
             return self._clean if verdict is NOTHING else self._side.decide(verdict).results
         if has_text and (self._rules.annotations is Annotations.EVERY or choice.told is None):
@@ -484,13 +486,13 @@ class Gate:
             return self._clean if choice.told is None else choice.told
         return self._side.decide(untold).results
 
-    def _is_quiet(self, choice: Choice) -> bool:
+    def _is_quiet(self, choice: GateChoice) -> bool:
         """Is the next text delta told with nothing but the usual?"""
         if self._rules.annotations is not Annotations.EVERY:
             return self._results(choice) == choice.told
         return self._results(choice) == self.usual_results
 
-    def _worst(self, choice: Choice) -> Results:
+    def _worst(self, choice: GateChoice) -> Results:
         return self._side.decide(_verdict(choice)).results
 
 
@@ -500,7 +502,7 @@ def read_frame(frame: bytes) -> Document:
     return document
 
 
-def _verdict(choice: Choice) -> Verdict:
+def _verdict(choice: GateChoice) -> Verdict:
     """On all that the choice has said. What nobody has judged is no clean text; a choice that says nothing is clean."""
     if not choice.size:
         return CALM

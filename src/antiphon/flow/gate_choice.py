@@ -27,27 +27,27 @@ OTHER_TEXTS: Final = "other"
 Passing = Document | bytes  # a chunk, or the frame of one
 
 
-class State(Enum):
+class GateState(Enum):
     OPEN = "open"
     FINISHING = "finishing"
     ENDED = "ended"
     BLOCKED = "blocked"
 
 
-class Event(Enum):
+class GateEvent(Enum):
     FINISH_CAME = "the upstream has finished the choice"
     FINISH_LEFT = "its finish chunk has left"
     BLOCK = "a verdict blocks it"
 
 
 # What is not in the table changes nothing.
-MOVES: Final[Mapping[tuple[State, Event], State]] = MappingProxyType(
+MOVES: Final[Mapping[tuple[GateState, GateEvent], GateState]] = MappingProxyType(
     {
-        (State.OPEN, Event.FINISH_CAME): State.FINISHING,
-        (State.FINISHING, Event.FINISH_LEFT): State.ENDED,
-        (State.OPEN, Event.BLOCK): State.BLOCKED,
-        (State.FINISHING, Event.BLOCK): State.BLOCKED,
-        (State.ENDED, Event.BLOCK): State.BLOCKED,  # ASYNC only: the verdict came after the end
+        (GateState.OPEN, GateEvent.FINISH_CAME): GateState.FINISHING,
+        (GateState.FINISHING, GateEvent.FINISH_LEFT): GateState.ENDED,
+        (GateState.OPEN, GateEvent.BLOCK): GateState.BLOCKED,
+        (GateState.FINISHING, GateEvent.BLOCK): GateState.BLOCKED,
+        (GateState.ENDED, GateEvent.BLOCK): GateState.BLOCKED,  # ASYNC only: the verdict came after the end
     }
 )
 
@@ -65,7 +65,7 @@ class Held(NamedTuple):
 class Look(NamedTuple):
     """A question to the judge: one verdict over all `texts`. They are the characters start..end of the choice."""
 
-    choice: Choice
+    choice: GateChoice
     texts: list[str]
     start: int
     end: int
@@ -74,13 +74,13 @@ class Look(NamedTuple):
 class EarlyLook(NamedTuple):
     """A question to the first stage: may the end of `text` be the beginning of something harmful?"""
 
-    choice: Choice
+    choice: GateChoice
     text: str
     window: TextWindow
     end: int  # of the window
 
 
-class Choice:
+class GateChoice:
     """One choice of the stream. Positions count its characters, in all texts, in the order in which they came."""
 
     __slots__ = (
@@ -108,7 +108,7 @@ class Choice:
     def __init__(self, index: int, room: int) -> None:
         self.index = index
         self.room = room  # new characters that the next look has room for; when so many came, it is due
-        self.state = State.OPEN
+        self.state = GateState.OPEN
         self.windows: dict[str, TextWindow] = {}
         self.unseen: deque[tuple[TextWindow, str]] = deque()  # not looked at yet, in the order in which it came
         self.held: deque[Held] = deque()
@@ -126,7 +126,7 @@ class Choice:
         self.told: Results | None = None  # the last results that the client was told
         self.is_quiet = False  # the next text delta is told with nothing but the usual
 
-    def move(self, event: Event) -> None:
+    def move(self, event: GateEvent) -> None:
         self.state = MOVES.get((self.state, event), self.state)
 
     def add(self, field: str, words: str, now: float) -> TextWindow:
@@ -155,9 +155,9 @@ class Choice:
     @property
     def is_settled(self) -> bool:
         """Nothing of it waits for anything."""
-        return self.state is State.BLOCKED or (not self.held and self.judged == self.size)
+        return self.state is GateState.BLOCKED or (not self.held and self.judged == self.size)
 
     @property
     def is_silent(self) -> bool:
         """Nothing more is to come of it."""
-        return self.state is State.BLOCKED or (self.state is State.ENDED and self.is_settled)
+        return self.state is GateState.BLOCKED or (self.state is GateState.ENDED and self.is_settled)

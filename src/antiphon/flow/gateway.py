@@ -10,7 +10,8 @@ from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.bounds import JsonBounds
 from antiphon.dialects import Dialect
 from antiphon.flow.ports import Counter, Judge, Ledger, Upstream
-from antiphon.flow.turn import Meter
+from antiphon.flow.stored import CompletionStore
+from antiphon.flow.turn import Billing, Meter
 from antiphon.routing.route import RouteTable
 from antiphon.safety.policies import Policies
 
@@ -34,6 +35,8 @@ class Gateway:
     policies: Policies = NO_POLICIES
     bounds: JsonBounds = DEFAULT_BOUNDS  # of the JSON of requests
     meter: Meter | None = None  # None: nothing is counted
+    billing: Billing | None = None  # None: there are no limits and no ledger
+    completions: CompletionStore | None = None  # who keeps answers; None: nobody
 
     def stamp(self, dialect: Dialect, model: str) -> AnswerDefaults:
         """What an answer of this target needs to know from outside."""

@@ -335,8 +335,28 @@ class Client(Protocol):
     def finish(self) -> None:
         """The stream is complete."""
 
+    def add_headers(self, lines: bytes) -> None:
+        """Header lines for the answer, if its head has not left."""
+
     def fail(self, error: AntiphonError, receipt: Document | None) -> None:
         """An error: a real status while nothing has left, in-band afterwards."""
+
+    def start_record(self, request: bytes) -> None:
+        """What leaves has to be kept: it is recorded from now on. `request`: the body of the request."""
+
+    @property
+    def record(self) -> AnswerRecord | None:
+        """What left; None: it is not recorded."""
+
+
+class AnswerRecord(Protocol):
+    """An answer as it left, for whoever keeps it (`flow.stored`)."""
+
+    request: bytes
+    is_stream: bool
+
+    def whole(self) -> bytes | None:
+        """The body, or all frames. None: it was too large to be recorded."""
 
 
 class RelayClient(Client, Protocol):

@@ -172,6 +172,7 @@ class QuickTurn(msgspec.Struct):
             reasoning = usage.completion_tokens_details.reasoning_tokens
             turn.usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
         turn.usage_source = "reported"
+        turn.finish = plain.choices[0].finish_reason
         self.is_over = True
         turn.client.answer(body)
         self.finish(turn, 200)

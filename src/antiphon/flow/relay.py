@@ -68,6 +68,8 @@ async def relay(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint) -> i
         if endpoint.names_model:
             turn.request.model = read_model((await body.find(("model",))).get("model"))
         targets = _targets(turn, gateway, endpoint)
+        if gateway.billing is not None and not gateway.billing.admit(turn):
+            await gateway.billing.admit_later(turn)
         await _judge(turn, gateway, endpoint, body)
         return await _dispatch(turn, gateway, endpoint, body, targets)
     finally:

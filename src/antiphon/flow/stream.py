@@ -252,6 +252,15 @@ class Stream:
         self.calls[source].linger()
         self._close(self.machine.done, source)
 
+    def cut_short(self) -> None:
+        """The answer ends here, with `length`."""
+        if self.finished.done() or not self._has_begun or self._closing:
+            return
+        self._splice.forget()
+        for call in self.calls:
+            call.cancel()
+        self._close(lambda source: self.machine.cut_short(), 0)
+
     def end(self, rest: list[bytes], source: int) -> None:
         if self.finished.done():
             return

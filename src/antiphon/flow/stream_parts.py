@@ -36,6 +36,13 @@ class Machine(Protocol):
     def end(self, source: int = 0) -> list[Document]:
         """The upstream's bytes ended."""
 
+    def cut_short(self) -> list[Document]:
+        """Ends every choice that runs with `length`. Raises UpstreamError where none has begun."""
+
+    @property
+    def finishes(self) -> list[str]:
+        """The finish reasons of the choices, as far as they have one."""
+
     def replay(self, document: Document) -> list[Document]:
         """A whole answer as an upstream would have streamed it."""
 

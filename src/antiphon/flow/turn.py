@@ -5,7 +5,7 @@ The only place that makes a receipt, and an entry of the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -25,7 +25,7 @@ OUR_FAULT: Final = "The server had an error while processing your request. Sorry
 MODEL_SHOWN: Final = 200  # characters of a client's own word for a model that are logged
 
 
-class Request(Protocol):
+class TurnRequest(Protocol):
     """What is known of a request, whatever it asks for."""
 
     @property
@@ -53,7 +53,7 @@ class Request(Protocol):
         """What it asks for by OpenAI's `moderation`."""
 
 
-R = TypeVar("R", bound=Request)
+R = TypeVar("R", bound=TurnRequest)
 
 # In the place of a request that could not be read.
 UNREAD: Final = ChatRequest({}, "", False, 1, False, False, False, False, False)
@@ -119,6 +119,11 @@ class Turn(msgspec.Struct, Generic[R]):
     answer_results: dict[int, Results] = msgspec.field(default_factory=dict)  # … and in each choice, the worst
     blocked: str | None = None  # the stage at which something was
     account: Account | None = None  # whose turn it is; None: nobody's that we know
+    endpoint: str = "chat"
+    finish: str | None = None  # why the choices ended, with commas
+    price: Document | None = None  # for the receipt
+    held_back: object | None = None  # what billing holds for it
+    cut_short: Callable[[], None] | None = None  # ends its stream with `length`
     api_request: ApiRequest | None = None  # where the client speaks another API
     api_stream: ApiStream | None = None  # … and asked for a stream
 
@@ -138,7 +143,7 @@ class Turn(msgspec.Struct, Generic[R]):
         return Scope(self.route.model if self.route else None, self.key)
 
     def receipt(self) -> Document:
-        """What happened to the request. Prices come with the ledger."""
+        """What happened to the request."""
         out = empty_receipt(self.id, self.dialect)
         out["route"] = self.route.model if self.route else None
         out["attempts"] = [attempt.record() for attempt in self.attempts]
@@ -147,6 +152,7 @@ class Turn(msgspec.Struct, Generic[R]):
         if self.api_request is not None:
             self._use_own_names(out, self.api_request)
         out["usage"]["source"] = self.usage_source
+        out["price"] = self.price
         if self.tokenizer is not None:
             out["usage"]["tokenizer"] = self.tokenizer
         if self.upstream_id is not None:
@@ -212,6 +218,26 @@ class Turn(msgspec.Struct, Generic[R]):
 
 
 AnyTurn: TypeAlias = Turn[Any]
+
+
+class Billing(Protocol):
+    """Admits turns, and charges them when they end."""
+
+    def admit(self, turn: AnyTurn) -> bool:
+        """Holds what the turn may take [reserved-first]. False: that has to be waited for. Raises AntiphonError: a
+        limit is reached."""
+
+    async def admit_later(self, turn: AnyTurn) -> None:
+        """As `admit`, and waits."""
+
+    def look(self, turn: AnyTurn) -> None:
+        """Every now and then while the turn streams: holds more, or ends it."""
+
+    def price(self, turn: AnyTurn) -> Document | None:
+        """What it costs so far, for the receipt. None: nobody knows."""
+
+    def end(self, turn: AnyTurn, status: int, now: float, wall: float) -> None:
+        """The turn has ended; called once. Its entry, then settlement [one-entry]."""
 
 
 class Meter(Protocol):

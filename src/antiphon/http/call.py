@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from antiphon.http.client_connection import Connection
+    from antiphon.http.client_connection import ClientConnection
     from antiphon.http.pool import Pool
 
 LINGER: Final = 0.75  # seconds to end an answer nobody reads any more; with the tick, one second at most
@@ -158,7 +158,7 @@ class Call:
         self.is_head = is_head
         self.reused = False  # on a connection that has served before
         self.paused = False
-        self.connection: Connection | None = None
+        self.connection: ClientConnection | None = None
         self.dial: asyncio.Task[None] | None = None
         self.heard = False  # since the last tick; the next one restarts the clock
         self.phase = CONNECTING

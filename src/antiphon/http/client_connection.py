@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, cast
 from httptools import HttpParserError, HttpParserUpgrade
 
 from antiphon.http.call import READING, WAITING, Call, Failure, Pieces, WholeSink
-from antiphon.http.client_inflate import INFLATABLE, InflateError, InflateLimit, Inflater
+from antiphon.http.client_inflate import INFLATABLE, AnswerInflater, InflateError, InflateLimit
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.client_socket import Look, is_undelivered, watch
 
@@ -60,7 +60,7 @@ def _unseen(milliseconds: int) -> list[tuple[int, int]]:
     return []
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     __slots__ = (
         "_endless",
         "_feed",
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         self._endless = False  # an event stream: unlimited in total
         self._plain = False  # and not encoded: its data goes on as it is
         self._room = 0  # bytes that the body may still have
-        self._inflater: Inflater | None = None
+        self._inflater: AnswerInflater | None = None
         self._written = 0  # bytes of the request
         self._unsent: Iterator[bytes | memoryview] | None = None  # the rest of a large one
         self.call: Call | None = None
@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
             return None
         if encoding.lower() not in INFLATABLE:
             return Failure.PROTOCOL, "a content-encoding we did not ask for"
-        self._inflater = Inflater()
+        self._inflater = AnswerInflater()
         del headers[b"content-encoding"]
         headers.pop(b"content-length", None)
         return None

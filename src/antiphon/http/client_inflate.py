@@ -21,7 +21,7 @@ class InflateLimit(ValueError):
     """More came out than is allowed."""
 
 
-class Inflater:
+class AnswerInflater:
     """One body: gzip (several members in a row too, RFC 1952 §2.2), zlib, or bare deflate."""
 
     __slots__ = ("_held", "_machine", "_members")

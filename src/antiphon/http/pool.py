@@ -31,7 +31,7 @@ from antiphon.http.call import (
     Sink,
     Timeouts,
 )
-from antiphon.http.client_connection import PIECE, Connection
+from antiphon.http.client_connection import PIECE, ClientConnection
 from antiphon.http.client_reader import AnswerReader
 from antiphon.http.dial import Dialer
 from antiphon.http.origin import Origin
@@ -80,7 +80,7 @@ class Pool:
         self._waits = {CONNECTING: timeouts.connect, WAITING: timeouts.first_byte, READING: timeouts.idle}
         self._dialer = Dialer(origin, ssl_context, proxy, timeouts.connect)
         self._target, self._prefix = _request_parts(origin, proxy)
-        self._idle: list[Connection] = []  # oldest first
+        self._idle: list[ClientConnection] = []  # oldest first
         self._active: set[Call] = set()  # those that wait too
         self._waiting: dict[Call, None] = {}  # until fewer calls run; oldest first
         self._concurrency = concurrency or Concurrency(sys.maxsize)
@@ -251,7 +251,7 @@ class Pool:
         call.dial.add_done_callback(self._dials.discard)
 
     async def _connect(self, call: Call) -> None:
-        connection = Connection(self, AnswerReader(self.max_header_bytes, self.max_header_count))
+        connection = ClientConnection(self, AnswerReader(self.max_header_bytes, self.max_header_count))
         try:
             await self._dialer.dial(connection)
         except Exception as error:
@@ -344,14 +344,14 @@ class Pool:
         if self._open == 0 and self._all_closed is not None and not self._all_closed.done():
             self._all_closed.set_result(None)
 
-    def park(self, connection: Connection) -> None:
+    def park(self, connection: ClientConnection) -> None:
         if self._closed or len(self._idle) >= self._max_idle:
             connection.abort()
             return
         connection.since = self.now  # up to a tick ago: it may be closed that much early
         self._idle.append(connection)
 
-    def forget(self, connection: Connection) -> None:
+    def forget(self, connection: ClientConnection) -> None:
         if connection in self._idle:
             self._idle.remove(connection)
 

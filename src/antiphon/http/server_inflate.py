@@ -22,7 +22,7 @@ FREE_SIZE: Final = 1024 * 1024
 GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
-class Inflater:
+class RequestInflater:
     """`feed` compressed bytes, get plain ones; `close` at the end of the body."""
 
     __slots__ = ("_deflate", "_limit", "_machine", "_members", "_read", "produced")
@@ -81,13 +81,13 @@ def deflate_window(first: int) -> int:
     return zlib.MAX_WBITS if first & 0x8F == 0x08 else -zlib.MAX_WBITS
 
 
-def inflater_for(encoding: bytes, limit: int) -> Inflater | None:
+def inflater_for(encoding: bytes, limit: int) -> RequestInflater | None:
     """The decoder for a content-encoding; None where there is nothing to decode."""
     name = encoding.strip().lower()
     if name in GZIP_NAMES:
-        return Inflater(limit)
+        return RequestInflater(limit)
     if name == DEFLATE:
-        return Inflater(limit, deflate=True)
+        return RequestInflater(limit, deflate=True)
     if name in (b"", IDENTITY):
         return None
     raise Refusal(415, "The content-encoding of the request is not supported; use gzip, deflate or none.")

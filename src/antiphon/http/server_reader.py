@@ -27,7 +27,7 @@ from antiphon.http.head_checks import (
 )
 from antiphon.http.request import Refusal, Request, split_target
 from antiphon.http.server_budget import BodyBudget
-from antiphon.http.server_inflate import Inflater, inflater_for
+from antiphon.http.server_inflate import RequestInflater, inflater_for
 from antiphon.http.server_limits import Limits
 from antiphon.http.server_upload import Upload
 
@@ -116,7 +116,7 @@ class RequestReader:
         self._host = b""
         self._repeats = 0
         self._body: bytes | bytearray = b""
-        self.inflater: Inflater | None = None
+        self.inflater: RequestInflater | None = None
         self._detour = False
         self.barred: Refusal | None = None  # the answer to any request, where this connection is one too many
         self.vital: Container[bytes] = ()  # but for these paths
@@ -141,10 +141,16 @@ class RequestReader:
                 self._misses = 1
                 headers = known.headers.copy()
                 headers[b"content-length"] = digits
-                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[len(head) :]))
+                asked = (known.method, known.path, known.query, headers, True, False, data[len(head) :])
+                self._deliver(Request(*asked, known.admission, 0, None, known))
                 return
         self._whole = data if self._fresh and self._misses < MISSES else b""
         self.feed(data)
+
+    def forget_admission(self) -> None:
+        """What a handler found in the known head is not what the next one will."""
+        if self._known is not None:
+            self._known.admission = None
 
     def feed(self, data: bytes | memoryview) -> None:
         self.fed += len(data)
@@ -307,7 +313,7 @@ class RequestReader:
         self.ended = not request.keep_alive
         self._deliver(request)
 
-    def _inflate(self, inflater: Inflater, data: bytes) -> None:
+    def _inflate(self, inflater: RequestInflater, data: bytes) -> None:
         if not isinstance(self._body, bytearray):
             self._body = bytearray()
         for plain in inflater.feed(data):

@@ -11,7 +11,7 @@ from antiphon.http.server_budget import BodyBudget
 ROOM: Final = 1024 * 1024  # bytes
 
 
-class Owner(Protocol):
+class UploadOwner(Protocol):
     """The connection that the body comes from."""
 
     def pause_upload(self) -> None: ...
@@ -63,7 +63,7 @@ class Upload:
         self.room = ROOM
         self.complete = False
         self.refusal: Refusal | None = None  # why the rest will not come
-        self.owner: Owner | None = None
+        self.owner: UploadOwner | None = None
         self.watch: Callable[[bytes], None] = _ignore  # called with each piece as it arrives
         self.on_change: Callable[[], None] = _nothing  # called when there is more, the end, or a refusal
 

@@ -12,7 +12,7 @@ CHANNEL: Final = "antiphon:recall"
 DONE, REFUSED, RECALLED, STALE = range(4)
 
 
-class Question(NamedTuple):
+class ExchangeRequest(NamedTuple):
     """See exchange.lua."""
 
     holder: int
@@ -48,7 +48,7 @@ class Question(NamedTuple):
         return f"antiphon:limit:{{{self.subject:x}}}"
 
 
-class Answer(NamedTuple):
+class ExchangeReply(NamedTuple):
     status: int
     measure: int  # from 1, of MEASURES; 0: none was in the way
     wait: int  # microseconds; below 0: waiting does not help
@@ -58,9 +58,9 @@ class Answer(NamedTuple):
     used: tuple[int, ...]
 
 
-def read_answer(reply: object) -> Answer:
+def read_answer(reply: object) -> ExchangeReply:
     """ValueError: that is no answer of ours."""
     if not isinstance(reply, list) or len(reply) != 21 or not all(isinstance(item, int) for item in reply):
         raise ValueError("the counters gave an answer that is none")
     status, measure, wait, holders, recalled = reply[:5]
-    return Answer(status, measure, wait, holders, recalled, tuple(reply[5:13]), tuple(reply[13:]))
+    return ExchangeReply(status, measure, wait, holders, recalled, tuple(reply[5:13]), tuple(reply[13:]))

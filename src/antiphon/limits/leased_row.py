@@ -17,7 +17,7 @@ from mmap import mmap
 from typing import Final, NamedTuple
 
 from antiphon.limits.limit import MEASURES, Amounts, Cost, Refused
-from antiphon.limits.row import NO_BUDGET, Moment, Moved, Row, Standing, needs
+from antiphon.limits.row import NO_BUDGET, LimitRow, Moment, Moved, Standing, needs
 from antiphon.limits.table import CHANGE, HELD, STATE, patch
 
 LEASE: Final = struct.Struct("=13q")
@@ -25,7 +25,7 @@ SPENDABLE: Final = (0, 1, 2, 3, 4, 4, 4, 4)  # which of the five spent amounts a
 LOW: Final = 4  # reservations left below which more is leased ahead
 
 
-class Reading(NamedTuple):
+class LeaseReading(NamedTuple):
     """A leased row, as it is."""
 
     until: int
@@ -46,7 +46,7 @@ def spend_by_measure(spent: tuple[int, ...]) -> tuple[int, ...]:
     return requests, input, output, tokens, 0, money, money, money
 
 
-class LeasedRow(Row):
+class LeasedRow(LimitRow):
     __slots__ = ("is_low",)
 
     is_low: bool  # after the last `move`: little is left
@@ -98,26 +98,26 @@ class LeasedRow(Row):
 
     # Off the usual path, with the lock.
 
-    def look(self, memory: mmap) -> Reading:
+    def look(self, memory: mmap) -> LeaseReading:
         row = STATE.unpack_from(memory, self.at)
         digest, until, asked, inputs, outputs, tokens, number, by, ever, _, _, kept, due, running, owed = row
         if digest != self.digest:
             raise Moved
         lease = LEASE.unpack_from(memory, self.at + STATE.size)
         held = (0, kept, due, kept + due, running, owed, owed, owed)
-        return Reading(until, number, by, (asked, inputs, outputs, tokens, ever), held, lease[:8], lease[8:])
+        return LeaseReading(until, number, by, (asked, inputs, outputs, tokens, ever), held, lease[:8], lease[8:])
 
     def claim(self, number: int, worker: int) -> bytes:
         """An exchange begins or, with 0, has ended."""
         return patch(self.at + 48, struct.pack("=2q", number, worker))
 
-    def set_caps(self, reading: Reading, balances: tuple[int, ...]) -> bytes:
+    def set_caps(self, reading: LeaseReading, balances: tuple[int, ...]) -> bytes:
         """What may be spent from now on."""
         pairs = zip(spend_by_measure(reading.spent), balances, self.limits(), strict=True)
         caps = [NO_BUDGET if limit < 0 else spent + balance for spent, balance, limit in pairs]
         return patch(self.at + STATE.size, struct.pack("=8q", *caps))
 
-    def set_lease(self, reading: Reading, balances: tuple[int, ...], until: int) -> bytes:
+    def set_lease(self, reading: LeaseReading, balances: tuple[int, ...], until: int) -> bytes:
         """`reading`: as of when the exchange was sent."""
         acknowledged = patch(self.at + STATE.size + 64, struct.pack("=5q", *reading.spent))
         return self.set_caps(reading, balances) + acknowledged + patch(self.at + 8, struct.pack("=q", until))

@@ -17,14 +17,14 @@ from dataclasses import replace
 from typing import Final
 
 from antiphon.limits import central
-from antiphon.limits.central import Answer, Question
+from antiphon.limits.central import ExchangeReply, ExchangeRequest
 from antiphon.limits.clock import Clock
-from antiphon.limits.leased_row import LeasedRow, Reading
+from antiphon.limits.leased_row import LeasedRow, LeaseReading
 from antiphon.limits.limit import MEASURES, MINUTE, NOTHING, Caller, Cost, Limit, Refused
 from antiphon.limits.limiter import BUSY, Hold, Limiter, Rows
-from antiphon.limits.resp import Client, Place, ReplyError
-from antiphon.limits.row import Row, Standing, needs
-from antiphon.limits.table import Table
+from antiphon.limits.resp import ReplyError, RespAddress, RespClient
+from antiphon.limits.row import LimitRow, Standing, needs
+from antiphon.limits.table import LimitTable
 
 TTL: Final = 10_000_000  # microseconds that a lease holds without a word from its machine
 TICK: Final = 1.0  # seconds between looks at the leases
@@ -49,10 +49,10 @@ class LeasedLimiter(Limiter):
 
     def __init__(
         self,
-        table: Table,
+        table: LimitTable,
         worker: int,
         limits: Sequence[Limit],
-        place: Place,
+        place: RespAddress,
         *,
         clock: Clock | None = None,
         is_open: bool = False,
@@ -61,7 +61,7 @@ class LeasedLimiter(Limiter):
     ) -> None:
         """`is_open`: without the counters, go on with this machine's part of each limit. `report`: told of outages."""
         super().__init__(table, worker, limits, clock)
-        self.client = Client(place, self._recalled)
+        self.client = RespClient(place, self._recalled)
         self.client.channel = central.CHANNEL
         self.holders = 1  # machines that share these limits, as far as is known
         self._is_open = is_open
@@ -77,7 +77,7 @@ class LeasedLimiter(Limiter):
         self._waiting = 0
         self._tasks: set[asyncio.Task[object]] = set()
         self._ahead: set[int] = set()  # rows that more is leased for
-        self._parts: dict[int, _Part] = {}  # by how many share the limits
+        self._parts: dict[int, _LocalShare] = {}  # by how many share the limits
         self._down_until = 0.0
         self._is_down = False
 
@@ -96,7 +96,7 @@ class LeasedLimiter(Limiter):
         result = await super().admit_later(caller, model, cost)
         if result is not OUTAGE or not self._is_open:
             return result
-        part = self._parts.setdefault(self.holders, _Part(self, self.holders))
+        part = self._parts.setdefault(self.holders, _LocalShare(self, self.holders))
         result = part.admit(caller, model, cost)
         if isinstance(result, Refused):
             return result
@@ -128,6 +128,10 @@ class LeasedLimiter(Limiter):
                     if name not in tightest or left < tightest[name].remaining:
                         tightest[name] = Standing(most, left, spent * MINUTE // most)
         return tightest
+
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        found = self.standings(caller, model)
+        return found.get("requests_per_minute"), found.get("tokens_per_minute")
 
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:
         """The counters are told with the next exchange; they keep what is more."""
@@ -192,7 +196,7 @@ class LeasedLimiter(Limiter):
         finally:
             asyncio.get_running_loop().call_later(AGAIN, self._ahead.discard, row.digest)
 
-    async def _exchange(self, row: LeasedRow, mode: str, more: tuple[int, ...]) -> Answer | Refused | None:
+    async def _exchange(self, row: LeasedRow, mode: str, more: tuple[int, ...]) -> ExchangeReply | Refused | None:
         """None: another one of this row runs, or overtook it. Refused: the counters cannot be reached."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._down_until:
@@ -221,7 +225,7 @@ class LeasedLimiter(Limiter):
             log = row.set_lease(reading, answer.balances, question.number + self._holds)
         return answer if await self._end(row, question.number, log) else None
 
-    def _begin(self, row: LeasedRow, mode: str, more: tuple[int, ...]) -> tuple[Question, Reading] | None:
+    def _begin(self, row: LeasedRow, mode: str, more: tuple[int, ...]) -> tuple[ExchangeRequest, LeaseReading] | None:
         if not self.table.enter():
             return None
         try:
@@ -242,7 +246,7 @@ class LeasedLimiter(Limiter):
             raise
         self.table.commit(log)
         spent = (reading.spent, reading.acknowledged)
-        question = Question(
+        question = ExchangeRequest(
             self.table.holder, now, self._ttl, day, month, mode, row.digest, row.limits(), *spent, needed, known,
             reading.held,
         )  # fmt: skip
@@ -323,25 +327,25 @@ class LeasedLimiter(Limiter):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _row(self, limit: Limit, digest: int) -> Row:
+    def _row(self, limit: Limit, digest: int) -> LimitRow:
         row = super()._row(limit, digest)
         assert isinstance(row, LeasedRow)
         self._leased[digest] = row
         return row
 
 
-def _has_slack(row: LeasedRow, reading: Reading) -> bool:
+def _has_slack(row: LeasedRow, reading: LeaseReading) -> bool:
     pairs = zip(reading.balances(), reading.held, row.limits(), strict=True)
     return any(limit >= 0 and left > held for left, held, limit in pairs)
 
 
-def _refusal(row: LeasedRow, answer: Answer, asked: tuple[int, ...]) -> Refused:
+def _refusal(row: LeasedRow, answer: ExchangeReply, asked: tuple[int, ...]) -> Refused:
     at = answer.measure - 1
     wait = None if answer.wait < 0 else answer.wait
     return Refused(MEASURES[at], row.limit, row.limits()[at], answer.used[at], asked[at], wait)
 
 
-class _Part(Limiter):
+class _LocalShare(Limiter):
     """This machine's part of each limit, while the counters cannot be reached: as if each machine were alone, with the
     limits divided by the machines that were known."""
 

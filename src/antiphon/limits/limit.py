@@ -8,7 +8,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from antiphon.errors import AntiphonError, OverloadError, RequestError
-from antiphon.routing.patterns import Patterns, is_pattern
+from antiphon.routing.patterns import ModelPatterns, is_pattern
 
 MINUTE: Final = 60_000_000  # microseconds
 NOBODY: Final = ""  # the key of a request without one
@@ -80,7 +80,9 @@ class Limit:
         if any(caller.labels.get(name) != value for name, value in self.labels.items()):
             return False
         return (
-            not self.models or model in self.models or Patterns(filter(is_pattern, self.models)).find(model) is not None
+            not self.models
+            or model in self.models
+            or ModelPatterns(filter(is_pattern, self.models)).find(model) is not None
         )
 
     def subject(self, caller: Caller, model: str) -> str:

@@ -25,8 +25,8 @@ from typing import Final, NamedTuple
 
 from antiphon.limits.clock import Clock
 from antiphon.limits.limit import MINUTE, NOTHING, Amounts, Caller, Cost, Limit, Refused
-from antiphon.limits.row import Moment, Moved, Row, Standing
-from antiphon.limits.table import Table, TableFull, patch
+from antiphon.limits.row import LimitRow, Moment, Moved, Standing
+from antiphon.limits.table import LimitTable, TableFull, patch
 
 MOST_REMEMBERED: Final = 65_536  # callers x models whose rows are known
 IDLE: Final = 10 * MINUTE  # a row untouched for so long may be given to another subject
@@ -36,7 +36,7 @@ BUSY_PAUSE: Final = 0.03  # seconds
 FULL: Final = Refused("full", wait=MINUTE)
 SEQUENCE: Final = struct.Struct("=q")
 SETTLED: Final = struct.Struct("=QQq")  # a sequence, as the log has it
-Rows = tuple[Row, ...]
+Rows = tuple[LimitRow, ...]
 Change = tuple[Rows, int, Amounts, Amounts, int, int]  # rows, requests, spent, held, turns, sequence of the entry or 0
 
 
@@ -52,11 +52,17 @@ class Settlement(NamedTuple):
 class Limiter:
     """Of one worker. `limits` are those of the settings; a caller brings its own besides."""
 
-    kind: type[Row] = Row
+    kind: type[LimitRow] = LimitRow
     realm = "whole"  # rows of different realms are apart
 
     def __init__(
-        self, table: Table, worker: int, limits: Sequence[Limit], clock: Clock | None = None, *, is_new: bool = True
+        self,
+        table: LimitTable,
+        worker: int,
+        limits: Sequence[Limit],
+        clock: Clock | None = None,
+        *,
+        is_new: bool = True,
     ) -> None:
         """`is_new`: the worker that had this number before is dead, so what its turns held is released. TimeoutError:
         the table's lock is not to be had."""
@@ -111,6 +117,16 @@ class Limiter:
         """Brings what a lease lacks (leases.py). None: it is there, try again."""
         return BUSY
 
+    def has_limits(self, caller: Caller, model: str) -> bool:
+        """Whether any limit applies. Where that cannot be known right now, it may."""
+        rows = self._rows.get((caller, model))
+        if rows is None:
+            try:
+                rows = self._find(caller, model)
+            except TableFull:
+                rows = None
+        return rows is None or bool(rows)
+
     def fit_output(self, caller: Caller, model: str, input: int, output: int) -> int:
         """The part of `output` that the limits can ever allow beside `input`; at least 1: a prompt that is too large
         is refused as such."""
@@ -136,6 +152,23 @@ class Limiter:
                 continue
         return tightest
 
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        """As `standings`, of requests and of tokens."""
+        requests = tokens = None
+        now = self.clock.read()
+        for row in self._rows.get((caller, model), ()):
+            if not row.has_minutes:
+                continue
+            try:
+                of_row, tokens_of_row = row.usual_standings(self.table.memory, now)
+            except Moved:
+                continue
+            if requests is None or (of_row is not None and of_row.remaining < requests.remaining):
+                requests = of_row
+            if tokens is None or (tokens_of_row is not None and tokens_of_row.remaining < tokens.remaining):
+                tokens = tokens_of_row
+        return requests, tokens
+
     # After a crash, and at start
 
     def resettle(self, worker: int, settlements: Iterable[Settlement]) -> bool:
@@ -157,11 +190,11 @@ class Limiter:
             self.table.commit(b"".join([*filter(None, moves), settled]))
         return True
 
-    def restart(self, worker: int, sequence: int = 0) -> bool:
-        """A new journal begins after `sequence`."""
+    def restart(self, worker: int, boot: int = 0) -> bool:
+        """A new journal begins."""
         if not self.table.enter():
             return False
-        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(sequence)))
+        self.table.commit(patch(self.table.sequence_at(worker), SEQUENCE.pack(0) + SEQUENCE.pack(boot)))
         return True
 
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:
@@ -253,7 +286,7 @@ class Limiter:
             seen[name] = count = seen.get(name, 0) + 1
             yield limit, f"{self.realm}\0{name}\0{count}"
 
-    def _row(self, limit: Limit, digest: int) -> Row:
+    def _row(self, limit: Limit, digest: int) -> LimitRow:
         at = self.table.find(digest, self.clock.read() - IDLE)
         return self.kind(limit, digest, at, self.table.column(at, self.worker))
 

@@ -22,7 +22,7 @@ SCHEMES = ("redis", "rediss", "valkey", "valkeys", "unix")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RespAddress:
     """Where the server is, and who we are there. Never shown: it may hold a password."""
 
     host: str = "localhost"
@@ -37,7 +37,7 @@ class Place:
         return f"Place({self.path or f'{self.host}:{self.port}'})"
 
 
-def parse_url(url: str) -> Place:
+def parse_url(url: str) -> RespAddress:
     """`redis://[[user]:password@]host[:port][/database]`, `rediss://…` with TLS, `unix:///path[?db=n]`.
 
     ValueError: what is wrong, in words that follow the setting's name and quote nothing of the URL.
@@ -57,11 +57,11 @@ def parse_url(url: str) -> Place:
     if parts.scheme == "unix":
         if not parts.path.startswith("/"):
             raise ValueError("must name an absolute path: unix:///run/valkey.sock")
-        return Place(path=unquote(parts.path), user=user or None, password=password, database=int(database or 0))
+        return RespAddress(path=unquote(parts.path), user=user or None, password=password, database=int(database or 0))
     if not parts.hostname:
         raise ValueError("must name a host, such as redis://localhost:6379/0")
     tls = parts.scheme in ("rediss", "valkeys")
-    return Place(parts.hostname, port or PORT, None, tls, user or None, password, int(database or 0))
+    return RespAddress(parts.hostname, port or PORT, None, tls, user or None, password, int(database or 0))
 
 
 class ReplyError(Exception):
@@ -193,10 +193,10 @@ class _Connection(asyncio.Protocol):
             self._transport.abort()
 
 
-class Client:
+class RespClient:
     """Connects when it is first needed, and anew when the connection was lost."""
 
-    def __init__(self, place: Place, on_push: Callable[[list[object]], None], *, timeout: float = 1.0) -> None:
+    def __init__(self, place: RespAddress, on_push: Callable[[list[object]], None], *, timeout: float = 1.0) -> None:
         """`on_push` is given the messages of the channel. `timeout`: seconds for a reply, and for connecting."""
         self._place = place
         self._on_push = on_push

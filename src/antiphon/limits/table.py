@@ -1,6 +1,7 @@
 """The file that all workers of a machine map into memory: rows, guarded by one lock and a redo log.
 
-    header · settled sequences, one of each worker · redo log · rows · columns of worker 0, worker 1, …
+    header · of each worker the settled sequence and the boot of its journal · redo log · rows
+    columns of worker 0, worker 1, …
 
 A row belongs to one subject of one limit. What it holds for turns that run stands in it as a sum, and again in the
 column of the worker whose turns they are, so that a dead worker's part can be taken out of the sum.
@@ -25,7 +26,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final, Protocol
 
-MAGIC: Final = 0x41504C494D495401  # with the version of the layout in its last byte
+MAGIC: Final = 0x41504C494D495402  # with the version of the layout in its last byte
 PAGE: Final = 4096
 ROW: Final = 256  # bytes: 15 words of state, 13 of a lease
 COLUMN: Final = 32  # bytes: held input, output, turns, money
@@ -88,7 +89,7 @@ def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = 
             os.pwrite(fd, struct.pack("=4Q", MAGIC, rows, workers, leased), 0)
     finally:
         os.close(fd)
-    table = Table(path)
+    table = LimitTable(path)
     for worker in range(workers):
         table.release(worker)
     table.forget_time()
@@ -110,7 +111,7 @@ def _boot() -> int:
 
 
 def _rows_at(workers: int) -> int:
-    return PAGE + _whole_pages(8 * workers) + LOG
+    return PAGE + _whole_pages(16 * workers) + LOG
 
 
 def _columns_at(rows: int, workers: int) -> int:
@@ -121,7 +122,7 @@ def _whole_pages(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-class Table:
+class LimitTable:
     """One process's view of the file. `enter`, then `commit` or `leave`; nothing may be awaited in between.
 
     Opened by the process that uses it, after the fork: who inherits the file inherits its lock.
@@ -184,7 +185,7 @@ class Table:
             memory[column : column + 32] = log[first + 152 : first + 184]
             first += 184
         if sequence:
-            words[PAGE // 8 + worker] = sequence
+            words[PAGE // 8 + 2 * worker] = sequence
         words[LOGGED_AT] = 0
         _flock(self._fd, fcntl.LOCK_UN)
 
@@ -258,11 +259,15 @@ class Table:
         return int(self.words[HOLDER_AT])
 
     def sequence_at(self, worker: int) -> int:
-        return PAGE + 8 * worker
+        return PAGE + 16 * worker
 
     def settled(self, worker: int) -> int:
         """The sequence number of the last entry of `worker` that is in the rows."""
         return int(self.words[self.sequence_at(worker) // 8])
+
+    def boot(self, worker: int) -> int:
+        """Of the journal that these sequence numbers are of."""
+        return int(self.words[self.sequence_at(worker) // 8 + 1])
 
     # Without the lock.
 

@@ -17,7 +17,7 @@ import msgspec
 from antiphon.models.names import exact_keys, family_keys, key_of, line_keys, vendor_of
 from antiphon.models.rows import ModelRow, Price
 from antiphon.protocols.facts import ModelFacts
-from antiphon.routing.patterns import Patterns, is_pattern
+from antiphon.routing.patterns import ModelPatterns, is_pattern
 
 FILE: Final = os.path.join(os.path.dirname(__file__), "data", "models.json")
 SETTINGS: Final = "settings"  # the source of a row that the settings made
@@ -72,7 +72,7 @@ class ModelTable:
         name is another name of."""
         rows = list(settings)
         self._settings = {row.name if is_pattern(row.name) else key_of(row.name): row for row in rows}
-        self._patterns = Patterns(row.name for row in rows if is_pattern(row.name))
+        self._patterns = ModelPatterns(row.name for row in rows if is_pattern(row.name))
         self._like = dict(like or {})
         self._remembered: dict[tuple[str, str | None], FoundModel | None] = {}
 

@@ -49,7 +49,7 @@ def starred(pattern: str, name: str) -> str | None:
     return name[len(prefix) : len(name) - len(suffix)] if fits else None
 
 
-class Patterns:
+class ModelPatterns:
     """The longest beginning wins, then the order of the settings. A pattern of stars alone comes after all others."""
 
     def __init__(self, texts: Iterable[str]) -> None:

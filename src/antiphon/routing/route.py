@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from antiphon.errors import RouteError
-from antiphon.routing.patterns import STAR, Patterns, is_pattern, starred
+from antiphon.routing.patterns import STAR, ModelPatterns, is_pattern, starred
 
 ECHO_LIMIT: Final = 200
+# No model's names [no-steps]: in the path of an upstream, servers would read them as steps (RFC 3986 §5.2.4).
+STEPS: Final = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def _filled(target: Target, star: str) -> Target:
 class RouteTable:
     def __init__(self, routes: Iterable[Route]) -> None:
         self._routes = {route.model: route for route in routes}
-        self._patterns = Patterns(name for name in self._routes if is_pattern(name))
+        self._patterns = ModelPatterns(name for name in self._routes if is_pattern(name))
         self._renaming = frozenset(route.model for route in self._routes.values() if route.renames)
 
     def find(self, model: str) -> Route:
@@ -58,13 +60,16 @@ class RouteTable:
 
     def match(self, model: str) -> Route | None:
         route = self.match_written(model)
-        return route.named(model) if route is not None and route.model in self._renaming else route
+        if route is None or route.model not in self._renaming:
+            return route
+        named = route.named(model)
+        return None if any(target.model in STEPS for target in named.targets) else named
 
     def match_written(self, model: str) -> Route | None:
         """As the settings have it, with the `*` of its targets."""
         route = self._routes.get(model)
         if route is None:
-            pattern = self._patterns.find(model)
+            pattern = None if model in STEPS else self._patterns.find(model)
             route = None if pattern is None else self._routes[pattern]
         return route
 

@@ -170,7 +170,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class HoldPolicy:
     """How a stream is held back: the size of a window, and how often time asks for a look at it."""
 
     tokens: int = 64
@@ -192,7 +192,7 @@ class Policy:
     annotations: Annotations = Annotations.CHANGES
     races: bool = False  # the upstream is asked before the prompt's verdict is there
     asynchronous: bool = False  # text leaves at once, its verdict later
-    hold: Hold = Hold()
+    hold: HoldPolicy = HoldPolicy()
     block_status: int = 400  # of a blocked prompt
     judge_tools: bool = False  # what tools and schemas say of themselves is judged as part of the prompt
     max_text: int | None = None  # characters of a prompt that are judged; of a longer one nothing is

@@ -7,31 +7,46 @@ A request is admitted by its head: where the body is still to come, nothing of i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
 from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
+from antiphon.apis.listings import LISTINGS, OLLAMA_VERSION
 from antiphon.dialects import Dialect
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.ports import Document, Incoming, Relayed
 from antiphon.flow.relay_body import is_form
-from antiphon.flow.turn import empty_receipt, other_entry
+from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
+from antiphon.server.bodies import addressed, asked_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
-from antiphon.server.keys import Key, KeyRing
+from antiphon.server.keys import ClientKey, KeyRing, with_query_key
 from antiphon.server.models import Models
-from antiphon.server.paths import CHAT, EXACT, HEALTH, Endpoint, Place, dialect_of, find
+from antiphon.server.near_misses import unknown_path, wrong_method
+from antiphon.server.paths import (
+    CHAT,
+    EXACT,
+    HEALTH,
+    STORED,
+    STORED_LISTS,
+    EndpointName,
+    PathMatch,
+    dialect_of,
+    find,
+    listed_by,
+)
+from antiphon.server.stored import StoredAnswers
+from antiphon.server.stored_responses import StoredResponses
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -55,24 +70,16 @@ class AppOptions:
     receipts: bool = True  # clients may ask for them
     max_client_requests: int = 0  # of one address at a time; 0: no limit
     max_upload: int = 512 * 1024 * 1024  # bytes of a body that is relayed while it arrives
+    drops_tools: bool = False  # built-in ones that an upstream does not have
     max_form: int = 20 * 1024 * 1024  # bytes of one that are held until its fields are found
-
-
-class Asked(Struct):
-    """Of a body, the model."""
-
-    model: str = ""
-
-
-MODEL = Decoder(Asked)
 
 
 class Admission(Struct):
     """What the head of a request says of it."""
 
-    place: Place
+    place: PathMatch
     dialect: str
-    key: Key | None  # None: none is needed
+    key: ClientKey | None  # None: none is needed
 
 
 class App:
@@ -94,6 +101,10 @@ class App:
         self._wrong_keys = WrongKeys(gateway.clock)
         self._models = models
         self._turns = Turns(gateway, options.silence)
+        stored = gateway.completions
+        self._stored = None if stored is None else StoredAnswers(stored, gateway.bounds)
+        self._stored_responses = StoredResponses(stored)
+        self._tasks: set[asyncio.Task[None]] = set()  # questions to the store
 
     def handle(self, exchange: Exchange) -> None:
         """One request. Whatever goes wrong becomes an answer."""
@@ -101,11 +112,16 @@ class App:
         request_id = "req_" + self._gateway.entropy(16).hex()
         try:
             admission = request.admission or self._admit(request)
-            if not self._wrong_keys.is_calm:
+            if self._wrong_keys.waiting:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
-            if request.method == b"POST" or (admission.place.relay and request.method != b"OPTIONS"):
+            place = admission.place
+            if place.endpoint is STORED and request.method != b"OPTIONS":
+                self._begin_stored(exchange, request_id, admission)
+            elif (request.method == b"POST" and place.endpoint is not EndpointName.SHOW) or (
+                place.relay and request.method != b"OPTIONS"
+            ):
                 self._begin_turn(exchange, request_id, admission)
             else:
                 self._answer(exchange, request_id, admission)
@@ -134,7 +150,7 @@ class App:
         place = find(request.path)
         if (
             place is not None
-            and place.endpoint is Endpoint.RELAY
+            and place.endpoint is EndpointName.RELAY
             and is_form(request.headers.get(b"content-type", b""))
         ):
             request.max_upload = self._options.max_upload
@@ -149,21 +165,33 @@ class App:
         """Path, method and key: all that is judged by the head. Methods fit their paths then: POST begins a turn, as
         does whatever is relayed."""
         place = EXACT.get(request.path) or find(request.path)
-        if place is None:
-            raise _unknown_path(request)
+        if self._stored is not None and place is not None and request.method == b"GET":
+            place = STORED_LISTS.get(request.path, place)
+        if place is None or (self._stored is None and place.endpoint is STORED and not place.api):
+            raise unknown_path(request)
+        if place.several:
+            place = listed_by(place, request.headers)
         dialect = place.dialect or self._options.dialect
         if (place.endpoint is not CHAT or request.method != b"POST") and self._needs_no_key(request, place):
             return Admission(place, dialect, None)
-        key = None if self._keys.is_empty else self._keys.admit(request.headers, dialect=dialect)
+        headers: Mapping[bytes, bytes] = request.headers
+        if request.query and place.api == "gemini":
+            headers = with_query_key(headers, request.query)
+        key = None if self._keys.is_empty else self._keys.admit(headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
-        return Admission(place, dialect, key)
+        admission = Admission(place, dialect, key)
+        if request.known_head is not None and self._keys.is_static(key):
+            request.known_head.admission = admission
+        return admission
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
         name = key = None
         if request is not None:
             place = find(request.path)
+            if place is not None and place.several:
+                place = listed_by(place, request.headers)
             name = place.dialect if place is not None and place.api else dialect_of(request.path)
             key = None if name else self._keys.find(request.headers, dialect=self._options.dialect)
         return self._gateway.dialects[name or (key.dialect if key else None) or self._options.dialect]
@@ -181,8 +209,13 @@ class App:
         return headers, encode(self._dialect_of(request).write_error(error, request_id))
 
     @property
-    def open_turns(self) -> int:
-        return self._turns.open_turns
+    def turns(self) -> Turns:
+        return self._turns
+
+    def take_over(self, old: App) -> None:
+        """What is counted of callers goes on, from settings to the next."""
+        self._wrong_keys = old._wrong_keys
+        self._callers.take_over(old._callers)
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
@@ -192,6 +225,7 @@ class App:
         """Ends what is still running, after the server has drained."""
         await self._models.close()
         await self._turns.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _begin_turn(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request = exchange.request
@@ -201,7 +235,9 @@ class App:
         if self._callers.is_limited:
             self._callers.enter(exchange, key)
         strict = self._options.strict if key is None or key.strict is None else key.strict
-        is_relayed = place.relay and (place.endpoint is Endpoint.RELAY or self._is_routed(request.body, place.relay))
+        is_relayed = place.relay and (
+            place.endpoint is EndpointName.RELAY or self._is_routed(request.body, place.relay)
+        )
         kind = RelayClient if is_relayed else ChatClient
         client = kind(exchange, dialect, request_id, self._common(request_id, request), self._gateway.clock)
         incoming = Incoming(
@@ -217,9 +253,11 @@ class App:
             exchange.received,
             account=None if key is None else key.account,
         )
+        if place.model and not place.api:
+            incoming.body = addressed(request.body, place.model)
         if place.api:
             incoming.api = self._api_call(place, request, strict=incoming.strict)
-        if request.query and dialect.name == "skytells" and place.endpoint is Endpoint.CHAT:
+        if request.query and dialect.name == "skytells" and place.endpoint is EndpointName.CHAT:
             incoming.stream_asked = _streams_by_query(request.query)
         if isinstance(client, RelayClient):
             asked = Relayed(place.relay, client, request.method, place.path, request.query, request.body)
@@ -228,7 +266,7 @@ class App:
         else:
             self._turns.begin(incoming)
 
-    def _api_call(self, place: Place, request: Request, *, strict: bool) -> ApiCall:
+    def _api_call(self, place: PathMatch, request: Request, *, strict: bool) -> ApiCall:
         entropy = self._gateway.entropy
         return ApiCall(
             APIS[place.api],
@@ -239,26 +277,51 @@ class App:
             place.model,
             place.action,
             request.query,
+            drops_tools=self._options.drops_tools,
+            stored=None if self._gateway.completions is None else {},
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
         """Does a route name the model of this body, and lead to an upstream that offers the endpoint?"""
-        try:
-            asked = MODEL.decode(body)
-        except (ValueError, RecursionError):  # for the endpoint to say
+        model = asked_model(body)
+        if not model:  # for the endpoint to say
             return False
-        route = self._gateway.routes.named(asked.model)
+        route = self._gateway.routes.named(model)
         upstreams = self._gateway.upstreams
         return route is not None and any(upstreams[target.upstream].offers(relay) for target in route.targets)
 
+    # Stored completions
+
+    def _begin_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer_stored(exchange, request_id, admission))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
+        request, key = exchange.request, admission.key
+        owner = "" if key is None else key.name if key.account is None else key.account.id
+        place = admission.place
+        try:
+            if place.api:
+                body = await self._stored_responses.answer(place, request.method, request.query, owner)
+            else:
+                assert self._stored is not None
+                body = await self._stored.answer(place, request.method, request.query, request.body, owner)
+            self._send(exchange, request_id, 200, JSON, body)
+        except AntiphonError as error:
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], error)
+        except Exception as error:
+            self._gateway.ledger.error("a stored completion could not be read, by our own fault", error, request_id)
+            self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], AntiphonError(OUR_FAULT))
+
     # Everything else
 
-    def _needs_no_key(self, request: Request, place: Place) -> bool:
+    def _needs_no_key(self, request: Request, place: PathMatch) -> bool:
         """Preflights, wrong methods and questions of health come before the key."""
         if self._cors.preflight(request.method, request.headers) is not None:
             return True
         if request.method not in place.methods and not (request.method == b"HEAD" and b"GET" in place.methods):
-            raise _wrong_method(request)
+            raise wrong_method(request)
         return place.endpoint in HEALTH
 
     def _answer(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
@@ -266,19 +329,24 @@ class App:
         preflight = self._cors.preflight(exchange.request.method, exchange.request.headers)
         if preflight is not None:
             self._send(exchange, request_id, 204, preflight, b"")
-        elif endpoint is Endpoint.HEALTH:
+        elif endpoint is EndpointName.HEALTH:
             self._json(exchange, request_id, 200, {"status": "ok"})
-        elif endpoint is Endpoint.READY:
+        elif endpoint is EndpointName.READY:
             said = self._ready()
             status, word = (503, "not ready") if "reason" in said else (200, "ready")
             self._json(exchange, request_id, status, {"status": word, **said})
+        elif endpoint is EndpointName.VERSION:
+            self._json(exchange, request_id, 200, {"version": OLLAMA_VERSION})
         else:
+            if endpoint is EndpointName.SHOW:
+                shown = replace(admission.place, endpoint=EndpointName.MODEL, model=asked_model(exchange.request.body))
+                admission = Admission(shown, admission.dialect, admission.key)
             self._list(exchange, request_id, admission)
 
     def _list(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         """Upstreams may have to be asked first."""
         place, dialect = admission.place, self._gateway.dialects[admission.dialect]
-        name = place.model if place.endpoint is Endpoint.MODEL else None
+        name = place.model if place.endpoint is EndpointName.MODEL else None
         asked = self._models.refresh(name, sized=dialect.tells_sizes)
         if asked is None:
             self._answer_list(exchange, request_id, dialect, admission)
@@ -288,16 +356,18 @@ class App:
     def _answer_list(self, exchange: Exchange, request_id: str, dialect: Dialect, admission: Admission) -> None:
         """A key sees the models that it may use [own-models]."""
         place, account = admission.place, None if admission.key is None else admission.key.account
-        if place.endpoint is Endpoint.MODELS:
+        listing = LISTINGS.get(place.api)
+        if place.endpoint is EndpointName.MODELS:
             shown = [model for model in self._models.list_all() if account is None or account.may_use(model["id"])]
-            self._json(exchange, request_id, 200, dialect.write_models(shown))
+            written = dialect.write_models(shown) if listing is None else listing.all(shown)
+            self._json(exchange, request_id, 200, written)
             return
         is_allowed = account is None or account.may_use(place.model)
         model = self._models.find(place.model, sized=dialect.tells_sizes) if is_allowed else None
         if model is None:
             self._refuse(exchange, request_id, dialect, unknown_model(place.model))
         else:
-            self._json(exchange, request_id, 200, dialect.write_model(model))
+            self._json(exchange, request_id, 200, dialect.write_model(model) if listing is None else listing.one(model))
 
     def _json(self, exchange: Exchange, request_id: str, status: int, document: Document) -> None:
         self._send(exchange, request_id, status, JSON, encode(document))
@@ -324,13 +394,15 @@ class App:
         wall, asked = self._gateway.wall(), (request.method, request.path, request.headers)
         self._gateway.ledger.post(other_entry(request_id, status, wall, exchange.remote, asked, ms=spent, error=error))
 
-    def _gives_receipt(self, request: Request, key: Key | None) -> bool:
+    def _gives_receipt(self, request: Request, key: ClientKey | None) -> bool:
         """It was asked for, and may be: a receipt names upstreams."""
         allowed = self._options.receipts if key is None or key.receipts is None else key.receipts
         return allowed and request.headers.get(b"x-antiphon-receipt", b"").lower() in TRUE
 
     def _common(self, request_id: str, request: Request | None) -> bytes:
         lines = b"x-request-id: " + request_id.encode() + FIXED
+        if request is not None and b"anthropic-version" in request.headers:
+            lines = b"request-id: %b\r\n%b" % (request_id.encode(), lines)
         if request is not None and self._cors.on and b"origin" in request.headers:
             lines += self._cors.headers(request.headers)
         return lines
@@ -339,13 +411,3 @@ class App:
 def _streams_by_query(query: bytes) -> bool:
     """Skytells takes `?stream=true` as well [stream-by-query]."""
     return parse_qs(query.decode("latin-1")).get("stream", [""])[-1].lower() in ("true", "1")
-
-
-def _unknown_path(request: Request) -> RequestError:
-    text = f"Invalid URL ({request.method.decode('latin-1')} {request.path[:200].decode('latin-1')})"
-    return RequestError(text, status=404, code="unknown_url")
-
-
-def _wrong_method(request: Request) -> RequestError:
-    text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
-    return RequestError(text, status=405, code="method_not_supported")

@@ -10,7 +10,7 @@ from typing import Final
 
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange, client_address
-from antiphon.server.keys import Key
+from antiphon.server.keys import ClientKey
 
 ADDRESS: Final = "Too many requests from your address are being answered. Please try again later."
 KEY: Final = "Too many requests with this API key are being answered. Please try again later."
@@ -24,7 +24,11 @@ class Callers:
         self._keys: dict[str, int] = {}
         self.is_limited = bool(max_client_requests) or keys_are_limited
 
-    def enter(self, exchange: Exchange, key: Key | None) -> None:
+    def take_over(self, old: Callers) -> None:
+        """Requests that are being answered count on: both count in the same places."""
+        self._addresses, self._keys = old._addresses, old._keys
+
+    def enter(self, exchange: Exchange, key: ClientKey | None) -> None:
         """Counts a request until its exchange ends, or refuses it."""
         address = client_address(exchange) if self._most else ""
         name = key.name if key is not None and key.max_requests else ""

@@ -22,6 +22,7 @@ encode = msgspec.json.Encoder().encode
 JSON = b"content-type: application/json\r\n"
 UNBUFFERED = b"cache-control: no-cache\r\nx-accel-buffering: no\r\n"
 EVENTS = b"content-type: text/event-stream; charset=utf-8\r\n" + UNBUFFERED
+MOST_RECORDED = 16 * 1024 * 1024  # bytes of an answer that are kept until its end
 RELAYED_HEADERS = (b"content-type", b"content-disposition")
 
 
@@ -38,6 +39,7 @@ class ChatClient:
         "exchange",
         "method",
         "path",
+        "record",
         "remote",
     )
 
@@ -54,6 +56,10 @@ class ChatClient:
         self._sent = 0  # bytes by the last look at the clock
         self._since = exchange.received  # when that changed
         self._stream: ApiStream | None = None
+        self.record: Recording | None = None
+
+    def start_record(self, request: bytes) -> None:
+        self.record = Recording(request)
 
     def write_with(self, stream: ApiStream) -> None:
         self._stream = stream
@@ -74,9 +80,14 @@ class ChatClient:
         return self.exchange.sent
 
     def answer(self, body: bytes) -> None:
+        if self.record is not None:
+            self.record.add(body)
         self.exchange.respond(200, self._head(JSON), body)
 
     def write(self, frames: bytes) -> None:
+        if self.record is not None:
+            self.record.is_stream = True
+            self.record.add(frames)
         if not self._committed:
             self._committed = True
             kind = EVENTS
@@ -87,15 +98,20 @@ class ChatClient:
 
     @property
     def direct(self) -> Callable[[bytes], None]:
-        return self.exchange.write
+        return self.exchange.write if self.record is None else self.write
 
     def break_silence(self, limit: float, now: float) -> None:
         """Called every now and then: silence becomes a comment."""
         if self.exchange.sent != self._sent:
             self._sent, self._since = self.exchange.sent, now
         elif now - self._since >= limit and not self.exchange.closed:
-            self.write(KEEPALIVE if self._stream is None else self._stream.silence)
+            sign = KEEPALIVE if self._stream is None else self._stream.silence
+            if sign:
+                self.write(sign)
             self._sent, self._since = self.exchange.sent, now
+
+    def add_headers(self, lines: bytes) -> None:
+        self._headers += lines
 
     def finish(self) -> None:
         self.exchange.finish()
@@ -113,6 +129,28 @@ class ChatClient:
     def _head(self, lines: bytes) -> bytes:
         spent = int((self._clock() - self.exchange.received) * 1000)
         return b"%b%bopenai-processing-ms: %d\r\n" % (lines, self._headers, spent)
+
+
+class Recording:
+    """Frames, or the body, as they left."""
+
+    __slots__ = ("_parts", "_size", "is_stream", "request")
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.is_stream = False
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size <= MOST_RECORDED:
+            self._parts.append(data)
+        else:
+            self._parts.clear()
+
+    def whole(self) -> bytes | None:
+        return b"".join(self._parts) if self._size <= MOST_RECORDED else None
 
 
 class RelayClient(ChatClient):

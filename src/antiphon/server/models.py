@@ -27,7 +27,7 @@ Ask = Callable[[], Awaitable[Sequence[Document]]]
 Log = Callable[[str], None]
 
 
-class Source:
+class ModelSource:
     """One upstream that can be asked."""
 
     def __init__(self, name: str, ask: Ask, changed: Callable[[], None], clock: Callable[[], float], log: Log) -> None:
@@ -92,7 +92,9 @@ class Models:
         self._sizes = sizes
         self._named = {name: self._describe(name, routes.find(name)) for name in routes.names()}
         asked = dict.fromkeys(target.upstream for route in routes.patterns() for target in _open_targets(route))
-        self._sources = [Source(name, sources[name], self._gather, clock, log) for name in asked if name in sources]
+        self._sources = [
+            ModelSource(name, sources[name], self._gather, clock, log) for name in asked if name in sources
+        ]
         self._renamed = [
             (route, target)
             for route in routes.patterns()

@@ -14,7 +14,7 @@ Rules: every fault is found before anything is refused; a fault names its line o
 
 from __future__ import annotations
 
-from antiphon.settings.faults import Fault, SettingsError
+from antiphon.settings.faults import SettingsError, SettingsFault
 from antiphon.settings.load import load
 from antiphon.settings.model import (
     AccountsSettings,
@@ -44,7 +44,6 @@ __all__ = [
     "CategorySettings",
     "EngineSettings",
     "EvaluatorSettings",
-    "Fault",
     "HoldSettings",
     "KeySettings",
     "ModelSettings",
@@ -55,6 +54,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "SettingsError",
+    "SettingsFault",
     "SideSettings",
     "TargetSettings",
     "TimeoutSettings",

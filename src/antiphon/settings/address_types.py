@@ -12,7 +12,7 @@ from antiphon.http.origin import parse_url
 from antiphon.settings.faults import Wrong, printable, quoted
 from antiphon.settings.model import Address
 from antiphon.settings.secret import reason, resolve
-from antiphon.settings.value_types import Kind, Site, need_text
+from antiphon.settings.value_types import Site, ValueType, need_text
 
 HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 ADDRESS_6 = re.compile(r"[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?")
@@ -181,13 +181,13 @@ def _read_log(value: object, site: Site) -> str:
     return path
 
 
-ADDRESS = Kind(_read_address)
-CONTROL = Kind(_read_control)
-URL = Kind(_read_url)
-ORIGIN = Kind(_read_origin)
-HEADER = Kind(_read_header)
-FILE = Kind(_read_file)
-MODEL_FILE = Kind(_read_model_file)
-FOLDER = Kind(_read_folder)
-AUTHORITIES = Kind(_read_authorities)
-LOG = Kind(_read_log)
+ADDRESS = ValueType(_read_address)
+CONTROL = ValueType(_read_control)
+URL = ValueType(_read_url)
+ORIGIN = ValueType(_read_origin)
+HEADER = ValueType(_read_header)
+FILE = ValueType(_read_file)
+MODEL_FILE = ValueType(_read_model_file)
+FOLDER = ValueType(_read_folder)
+AUTHORITIES = ValueType(_read_authorities)
+LOG = ValueType(_read_log)

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import Path, printable
 from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
-from antiphon.settings.schema import IDLE, IDLE_IN_ROWS, IDLE_ROWS
-from antiphon.settings.validate import Document, Faults, Places, describe, rows
+from antiphon.settings.validate import Document, Faults, Places, rows
 from antiphon.settings.value_types import Suggestions
 
 
@@ -50,20 +49,6 @@ def check_proxies(settings: Settings, environ: Mapping[str, str], faults: Faults
 
 def warn(settings: Settings) -> tuple[str, ...]:
     return tuple(_warnings(settings))
-
-
-def find_idle(document: Document, places: Places) -> tuple[str, ...]:
-    """What is written and does nothing yet."""
-    keys: list[Path] = [(table, key) for table, key in IDLE if key in document.get(table, {})]
-    whole: list[Path] = [(table, place) for table in IDLE_ROWS for place, _ in rows(document, table)]
-    inside: list[Path] = [
-        (table, place, key) for table, key in IDLE_IN_ROWS for place, row in rows(document, table) if key in row
-    ]
-    found = [(path, f": '{path[-1]}'") for path in keys + inside] + [(path, "") for path in whole]
-    return tuple(
-        f"{places.find(path)[1]}: {describe(path, document)}{what} has no effect in this version."
-        for path, what in found
-    )
 
 
 def _unique(document: Document, table: str, label: str, faults: Faults, places: Places) -> None:
@@ -108,6 +93,10 @@ def _locks(document: Document, faults: Faults) -> None:
     accounts = document.get("accounts")
     if not isinstance(accounts, dict) or accounts.get("enabled") is not False:
         return  # the store may hold issued keys
+    limited: list[Path] = [("limit", position, "name") for position, _ in rows(document, "limit")]
+    limited += [("key", position, "limits") for position, row in rows(document, "key") if "limits" in row]
+    for path in limited:
+        faults.add(path, "nobody counts while [accounts] 'enabled' is false, so this would limit nothing")
     if isinstance(server, dict) and server.get("auth") is True and not document.get("key"):
         faults.add(("server", "auth"), "'auth' is true but there is no [[key]], so every request would be refused")
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 
-from antiphon.settings.faults import Fault, Path, printable
-from antiphon.settings.names import PREFIX, Named, Names
-from antiphon.settings.schema import ROOT, Many, Node, Rows, Table
+from antiphon.settings.faults import Path, SettingsFault, printable
+from antiphon.settings.names import PREFIX, Named, SettingNames
+from antiphon.settings.schema import ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.secret import Secret
 from antiphon.settings.validate import Document, Faults, Places
-from antiphon.settings.value_types import Form, Kind
+from antiphon.settings.value_types import Form, ValueType
 
 SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 
@@ -23,14 +23,14 @@ SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0
 def overlay(document: Document, environ: Mapping[str, str], places: Places, faults: Faults) -> None:
     """Writes every override into `document` and notes in `places` where it came from."""
     expand(ROOT, document)
-    names = Names(document)
+    names = SettingNames(document)
     chosen: dict[Path, tuple[str, Node]] = {}
     for variable in sorted(environ):
         if not variable.upper().startswith(PREFIX) or not environ[variable]:
             continue
         found = _resolve(variable, names, faults)
         if found and found[0] in chosen:
-            faults.tell(Fault(variable, f"sets the same value as {chosen[found[0]][0]}"))
+            faults.tell(SettingsFault(variable, f"sets the same value as {chosen[found[0]][0]}"))
         elif found:
             chosen[found[0]] = (variable, found[1])
     # Whole tables before the keys in them.
@@ -40,24 +40,24 @@ def overlay(document: Document, environ: Mapping[str, str], places: Places, faul
 
 def lay(document: Document, path: Path, node: Node, text: str, variable: str, places: Places, faults: Faults) -> None:
     """One override."""
-    if isinstance(node, Table) and text in node.short:
+    if isinstance(node, TableSchema) and text in node.short:
         path, node = (*path, node.short[text]), node.keys[node.short[text]]
     try:
         value = parse(node, text)
     except ValueError:
-        wanted = "an inline table" if isinstance(node, Table) else "an array"
-        faults.tell(Fault(variable, f"must be {wanted} in TOML"))
+        wanted = "an inline table" if isinstance(node, TableSchema) else "an array"
+        faults.tell(SettingsFault(variable, f"must be {wanted} in TOML"))
         return
     if not _put(document, path, value):
-        faults.tell(Fault(variable, "has no table to stand in: another value is in its way"))
+        faults.tell(SettingsFault(variable, "has no table to stand in: another value is in its way"))
     places.variables[path] = variable
 
 
 def expand(node: Node, value: object) -> object:
     """In place: a word that stands for a table becomes the table, so that variables can be laid into it."""
-    if isinstance(node, Table) and isinstance(value, str) and value in node.short:
+    if isinstance(node, TableSchema) and isinstance(value, str) and value in node.short:
         return {node.short[value]: value}
-    if isinstance(node, Table) and isinstance(value, dict):
+    if isinstance(node, TableSchema) and isinstance(value, dict):
         for key, child in node.keys.items():
             if key in value:
                 value[key] = expand(child, value[key])
@@ -68,9 +68,9 @@ def parse(node: Node, text: str) -> object:
     """The text of a variable as the value that the file would hold. ValueError: it had to be TOML and is not."""
     if isinstance(node, Many):
         return _toml(text) if text.lstrip().startswith("[") else _words(text)
-    if isinstance(node, Table) and node.short and not text.lstrip().startswith("{"):
+    if isinstance(node, TableSchema) and node.short and not text.lstrip().startswith("{"):
         return text  # a word in place of a table; the wrong one is named with those it could be
-    if not isinstance(node, Kind):
+    if not isinstance(node, ValueType):
         return _toml(text)
     if node.form is Form.SECRET:
         return text if text.startswith(("env:", "file:")) else Secret(text)
@@ -83,25 +83,25 @@ def parse(node: Node, text: str) -> object:
     return value if node.form is Form.VALUE or isinstance(value, str) else text
 
 
-def _resolve(variable: str, names: Names, faults: Faults) -> Named | None:
+def _resolve(variable: str, names: SettingNames, faults: Faults) -> Named | None:
     name = variable.upper()
     if "__" not in name.removeprefix(PREFIX):
         meant = names.underscored(name)
         if meant and variable not in names.referred:
-            faults.tell(Fault(variable, f"names no setting; did you mean {meant}?"))
+            faults.tell(SettingsFault(variable, f"names no setting; did you mean {meant}?"))
         return None
     named = names.find(name)
     if len(named) == 1:
         return named[0]
     if named:
         positions = " or ".join(str(path[1]) for path, _ in named)
-        faults.tell(Fault(variable, f"names more than one; use its position instead of its name: {positions}"))
+        faults.tell(SettingsFault(variable, f"names more than one; use its position instead of its name: {positions}"))
     elif variable not in names.referred:
-        faults.tell(Fault(printable(variable), f"names no setting{_hint(name, names)}"))
+        faults.tell(SettingsFault(printable(variable), f"names no setting{_hint(name, names)}"))
     return None
 
 
-def _hint(name: str, names: Names) -> str:
+def _hint(name: str, names: SettingNames) -> str:
     table, _, rest = name.removeprefix(PREFIX).partition("__")
     row = rest.partition("__")[0]
     if isinstance(ROOT.keys.get(table.lower()), Rows) and not names.find(f"{PREFIX}{table}__{row}"):

@@ -26,7 +26,7 @@ FOR_ALL: Final = frozenset({"kind", "name", "timeout", "stages", "routes", "keys
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvaluatorKind:
     """A kind of evaluator."""
 
     takes: frozenset[str] = frozenset()  # keys besides those for all
@@ -37,15 +37,15 @@ class Row:
 
 
 CALLED: Final = frozenset({"url", "credential"})
-KINDS: Final[Mapping[str, Row]] = MappingProxyType(
+KINDS: Final[Mapping[str, EvaluatorKind]] = MappingProxyType(
     {
-        "embedded": Row(inside=True, seconds=1.0),
-        "protected": Row(frozenset({"index"}), inside=True, seconds=1.0, stages=("answer",)),
-        "rules": Row(frozenset({*RULES, "mode"}), inside=True, seconds=1.0),
-        "openai": Row(CALLED | {"model"}, needs=("url",)),
-        "azure": Row(CALLED, needs=("url", "credential")),
-        "http": Row(CALLED, needs=("url",)),
-        "chat": Row(CALLED | {"model", "route"}, seconds=5.0),
+        "embedded": EvaluatorKind(inside=True, seconds=1.0),
+        "protected": EvaluatorKind(frozenset({"index"}), inside=True, seconds=1.0, stages=("answer",)),
+        "rules": EvaluatorKind(frozenset({*RULES, "mode"}), inside=True, seconds=1.0),
+        "openai": EvaluatorKind(CALLED | {"model"}, needs=("url",)),
+        "azure": EvaluatorKind(CALLED, needs=("url", "credential")),
+        "http": EvaluatorKind(CALLED, needs=("url",)),
+        "chat": EvaluatorKind(CALLED | {"model", "route"}, seconds=5.0),
     }
 )
 DEFAULT: Final = (EvaluatorSettings("embedded", "embedded"), EvaluatorSettings("protected", "protected"))
@@ -165,7 +165,7 @@ def check_proxies(safety: SafetySettings, environ: Mapping[str, str], faults: Fa
             faults.add((*AT, position, "url"), f"the environment's proxy cannot be used: {error}")
 
 
-def _keys(row: Document, kind: Row, at: Path, faults: Faults) -> None:
+def _keys(row: Document, kind: EvaluatorKind, at: Path, faults: Faults) -> None:
     for key in kind.needs:
         if key not in row:
             faults.miss((*at, key))

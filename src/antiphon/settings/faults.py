@@ -10,7 +10,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SettingsFault:
     where: str  # "antiphon.toml:12", "ANTIPHON_SERVER__LISTEN", "--listen"
     message: str
 
@@ -21,7 +21,7 @@ class Fault:
 class SettingsError(Exception):
     """The settings are refused. Holds every fault, in the order of the file, then those of the environment."""
 
-    def __init__(self, faults: Iterable[Fault]) -> None:
+    def __init__(self, faults: Iterable[SettingsFault]) -> None:
         self.faults = tuple(faults)
         super().__init__(self.faults)
 

@@ -12,7 +12,7 @@ from antiphon.limits.resp import parse_url
 from antiphon.settings.faults import Wrong, quoted
 from antiphon.settings.model import BudgetSettings, KeySettings, MeasureSettings, Settings
 from antiphon.settings.secret import Secret
-from antiphon.settings.value_types import NAME, Form, Kind, Site, name_type, need_text, read_secret_url, suggest
+from antiphon.settings.value_types import NAME, Form, Site, ValueType, name_type, need_text, read_secret_url, suggest
 
 RICHEST = 1_000_000_000  # units of the currency
 MOST_LABELS = 64
@@ -67,10 +67,10 @@ def _read_counters(value: object, site: Site) -> Secret:
     return secret
 
 
-MONEY = Kind(_read_money, Form.VALUE)
-LABELS = Kind(_read_labels, Form.VALUE)
-TIME_ZONE = Kind(_read_time_zone)
-COUNTERS = Kind(_read_counters, Form.SECRET)
+MONEY = ValueType(_read_money, Form.VALUE)
+LABELS = ValueType(_read_labels, Form.VALUE)
+TIME_ZONE = ValueType(_read_time_zone)
+COUNTERS = ValueType(_read_counters, Form.SECRET)
 
 
 def check_limit(measures: MeasureSettings) -> None:

@@ -10,7 +10,7 @@ from ipaddress import ip_interface
 from antiphon.settings.faults import Wrong, quoted
 from antiphon.settings.model import TlsSettings
 from antiphon.settings.secret import reason
-from antiphon.settings.value_types import Kind, Site, name_type, need_text
+from antiphon.settings.value_types import Site, ValueType, name_type, need_text
 
 OCTAL = re.compile(r"(0o?)?[0-7]{3}")
 MODE_FORM = "must be written as chmod takes it, such as '0660'"
@@ -71,6 +71,6 @@ def check_tls(tls: TlsSettings) -> None:
         raise Wrong(f"cannot be used: {reason(error)}") from None
 
 
-NETWORK = Kind(_read_network)
-FILE_MODE = Kind(_read_mode)
-GROUP = Kind(_read_group)
+NETWORK = ValueType(_read_network)
+FILE_MODE = ValueType(_read_mode)
+GROUP = ValueType(_read_group)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon.settings import cross_checks, embedded, environment, evaluators, models, upstreams
-from antiphon.settings.faults import Fault, SettingsError, printable
+from antiphon.settings.faults import SettingsError, SettingsFault, printable
 from antiphon.settings.model import Settings
 from antiphon.settings.schema import ROOT, SERVER
 from antiphon.settings.secret import reason
@@ -29,7 +29,13 @@ def load(
     """`path` None: ./antiphon.toml if there is one. `listen`: as --listen on the command line, above all others."""
     if path is None and os.path.exists(DEFAULT_PATH):
         path = DEFAULT_PATH
-    text = "" if path is None else _read(path)
+    return load_text("" if path is None else _read(path), path, environ, protocols, listen=listen)
+
+
+def load_text(
+    text: str, path: str | None, environ: Mapping[str, str], protocols: Collection[str], *, listen: str | None = None
+) -> Settings:
+    """Settings of this text. `path`: of the file that it is from; faults name it, and relative paths begin there."""
     document = _decode(text, path)
     places = Places(path, text)
     faults = Faults(document, places)
@@ -57,8 +63,7 @@ def load(
         evaluators.check_proxies(settings.safety, environ, faults)
     if faults or not isinstance(settings, Settings):
         raise SettingsError(faults.ordered())
-    warnings, idle = cross_checks.warn(settings), cross_checks.find_idle(document, places)
-    return replace(settings, path=path, warnings=warnings, idle=idle)
+    return replace(settings, path=path, warnings=cross_checks.warn(settings))
 
 
 def _read(path: str) -> str:
@@ -66,14 +71,16 @@ def _read(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise SettingsError([Fault(printable(path, LONGEST_PATH), f"cannot be read: {reason(error)}")]) from None
+        raise SettingsError(
+            [SettingsFault(printable(path, LONGEST_PATH), f"cannot be read: {reason(error)}")]
+        ) from None
     if len(data) > LARGEST_FILE:
-        raise SettingsError([Fault(path, f"is larger than {LARGEST_FILE} bytes")])
+        raise SettingsError([SettingsFault(path, f"is larger than {LARGEST_FILE} bytes")])
     try:
         return data.decode("utf-8-sig")  # some editors open a file with a byte order mark
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsError([Fault(f"{path}:{line}", "is not UTF-8 text")]) from None
+        raise SettingsError([SettingsFault(f"{path}:{line}", "is not UTF-8 text")]) from None
 
 
 def _decode(text: str, path: str | None) -> Document:
@@ -84,11 +91,11 @@ def _decode(text: str, path: str | None) -> Document:
         found = POSITION.search(message)
         line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
         words = POSITION.sub("", message)
-        fault = Fault(f"{path}:{line}", f"this is not TOML: {printable(words, 200)}")
+        fault = SettingsFault(f"{path}:{line}", f"this is not TOML: {printable(words, 200)}")
     except RecursionError:
-        fault = Fault(f"{path}:1", "is nested too deeply")
+        fault = SettingsFault(f"{path}:1", "is nested too deeply")
     except ValueError:  # an integer of thousands of digits
-        fault = Fault(f"{path}:1", "holds a number that is too long")
+        fault = SettingsFault(f"{path}:1", "holds a number that is too long")
     raise SettingsError([fault])
 
 

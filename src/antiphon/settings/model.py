@@ -48,6 +48,7 @@ class TlsSettings:
 class ServerSettings:
     listen: Address = Address("127.0.0.1", 8080)
     control: Address | None = Address("127.0.0.1", 8081)  # None: no control plane
+    admin_secret: Secret | None = None  # None: made at the first start
     workers: int = 1
     dialect: str = "openai"
     auth: bool = False
@@ -81,6 +82,7 @@ class ServerSettings:
     access_log: str = "-"
     error_log: str = "-"
     maritaca_object: str = "chat_completion"
+    built_in_tools: str = "refuse"
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +348,7 @@ class AccountsSettings:
     state: str | None = None  # the folder of journal, copy of the keys and limits; None: this user's
     keys_max_age: float = 86_400.0  # seconds that known keys go on without the store
     keep: KeepSettings = KeepSettings()
+    completions: bool = True  # answers are kept where clients ask for it
     counters: Secret | None = None  # of Redis or Valkey; None: the limits are this machine's
     on_counters_failure: str = "closed"
     reserve_output: int = 4096  # tokens that are held for an answer at a time
@@ -366,7 +369,6 @@ class Settings:
     limits: tuple[LimitSettings, ...] = ()
     path: str | None = None  # the file, as it was named; None: there was none
     warnings: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()  # what is written and does nothing yet, in sentences
 
     @property
     def embedded(self) -> str | None:

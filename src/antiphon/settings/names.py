@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from antiphon.settings.faults import Path
-from antiphon.settings.schema import ROOT, Node, Rows, Table
+from antiphon.settings.schema import ROOT, Node, Rows, TableSchema
 
 PREFIX = "ANTIPHON_"
 MOST_DIGITS = 9  # of a position
@@ -31,15 +31,15 @@ def _collapsed(label: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Spelling:
+class NameStyle:
     """What joins the parts of a name, and how a row's label is written in it."""
 
     joint: str
     write: Callable[[str], str]
 
 
-EXACT = Spelling("__", token)
-ONE_UNDERSCORE = Spelling("_", _collapsed)
+EXACT = NameStyle("__", token)
+ONE_UNDERSCORE = NameStyle("_", _collapsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Step:
     positional: bool = False  # a row on the way was named by its position
 
 
-class Names:
+class SettingNames:
     """The names of one document, before variables are laid into it."""
 
     def __init__(self, document: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ class Names:
     def _root(self) -> Step:
         return Step(ROOT, self._document)
 
-    def _follow(self, spelling: Spelling, step: Step, rest: str | None) -> Iterator[Step]:
+    def _follow(self, spelling: NameStyle, step: Step, rest: str | None) -> Iterator[Step]:
         if rest is None:
             yield step
             return
@@ -95,9 +95,9 @@ class Names:
             for further in self._further(spelling, step, head):
                 yield from self._follow(spelling, further, tail)
 
-    def _further(self, spelling: Spelling, step: Step, head: str) -> Iterator[Step]:
+    def _further(self, spelling: NameStyle, step: Step, head: str) -> Iterator[Step]:
         node, value = step.node, step.value
-        if isinstance(node, Table) and head.lower() in node.keys:
+        if isinstance(node, TableSchema) and head.lower() in node.keys:
             yield _into(step, head.lower())
         elif isinstance(node, Rows) and isinstance(value, list):
             if _has_labels(step):
@@ -108,7 +108,7 @@ class Names:
                 if str(position) == head and position < len(value):
                     yield _to_row(step, node, value, position, head, True)
 
-    def _index(self, spelling: Spelling, node: Rows, rows: list[object], path: Path) -> dict[str, list[int]]:
+    def _index(self, spelling: NameStyle, node: Rows, rows: list[object], path: Path) -> dict[str, list[int]]:
         """Written label -> positions."""
         index = self._indexes.get((path, spelling.joint))
         if index is None:
@@ -126,7 +126,7 @@ def _has_labels(step: Step) -> bool:
 
 
 def _into(step: Step, key: str) -> Step:
-    assert isinstance(step.node, Table)
+    assert isinstance(step.node, TableSchema)
     value = step.value.get(key) if isinstance(step.value, dict) else None
     return Step(step.node.keys[key], value, (*step.path, key), (*step.tokens, key.upper()), step.positional)
 
@@ -148,7 +148,7 @@ def _below(step: Step, name: str) -> Iterator[tuple[str, ...]]:
     if step.tokens:
         yield step.tokens
     node, value = step.node, step.value
-    if isinstance(node, Table):
+    if isinstance(node, TableSchema):
         for key in node.keys:
             yield from _below(_into(step, key), name)
     elif isinstance(node, Rows) and isinstance(value, list):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from antiphon.safety.policies import Policies
-from antiphon.safety.policy import DETECTIONS, Annotations, Grade, Hold, Mode, Policy, Side
+from antiphon.safety.policy import DETECTIONS, Annotations, Grade, HoldPolicy, Mode, Policy, Side
 from antiphon.safety.verdict import CATEGORIES, Severity, Stage
 from antiphon.settings.model import CategorySettings, PolicySettings, SafetySettings, Settings, SideSettings
 
@@ -74,9 +74,9 @@ def resolve(own: Layers, server: SafetySettings, lists: Mapping[str, Mode], filt
         annotations=ANNOTATIONS[_first(layers, lambda layer: layer.annotations, True)],
         races=_all_say(readings, lambda layer: layer.prompt.timing, "race"),
         asynchronous=_all_say(readings, lambda layer: layer.stream, "async"),
-        hold=Hold(
-            _first(layers, lambda layer: layer.hold.tokens, Hold().tokens),
-            _first(layers, lambda layer: layer.hold.ms, Hold().ms),
+        hold=HoldPolicy(
+            _first(layers, lambda layer: layer.hold.tokens, HoldPolicy().tokens),
+            _first(layers, lambda layer: layer.hold.ms, HoldPolicy().ms),
             _all_say(readings, lambda layer: layer.hold.mode, "adaptive"),
         ),
         block_status=_first(layers, lambda layer: layer.block_status, 400),

@@ -38,7 +38,7 @@ from antiphon.settings.value_types import (
     SWITCH,
     TARGET_MODEL,
     WORKERS,
-    Kind,
+    ValueType,
     flag,
     one_of,
     one_of_numbers,
@@ -52,11 +52,11 @@ from antiphon.settings.value_types import (
 class Many:
     """An array of plain values."""
 
-    item: Kind
+    item: ValueType
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSchema:
     build: Callable[..., object]
     keys: Mapping[str, Node]
     required: tuple[str, ...] = ()
@@ -69,30 +69,31 @@ class Table:
 class Rows:
     """An array of tables; `label` is the key by which users know a row."""
 
-    row: Table
+    row: TableSchema
     label: str
     least: int = 0
 
 
-Node = Kind | Many | Table | Rows
+Node = ValueType | Many | TableSchema | Rows
 
 TOKENS = whole(1, 1_000_000_000)
 DIALECT = one_of("openai", "crazyrouter", "skytells", "maritaca")
 MODE = one_of("filter", "annotate")
 THRESHOLD = one_of("low", "medium", "high", "off")
 
-TLS = Table(
+TLS = TableSchema(
     model.TlsSettings,
     {"cert": FILE, "key": FILE, "client_ca": AUTHORITIES, "client_auth": one_of("required", "optional")},
     required=("cert", "key"),
     check=check_tls,
 )
 
-SERVER = Table(
+SERVER = TableSchema(
     model.ServerSettings,
     {
         "listen": ADDRESS,
         "control": CONTROL,
+        "admin_secret": SECRET,
         "workers": WORKERS,
         "dialect": DIALECT,
         "auth": SWITCH,
@@ -126,15 +127,16 @@ SERVER = Table(
         "access_log": LOG,
         "error_log": LOG,
         "maritaca_object": one_of("chat_completion", "chat.completion"),
+        "built_in_tools": one_of("refuse", "drop"),
     },
 )
 
-TIMEOUT = Table(
+TIMEOUT = TableSchema(
     model.TimeoutSettings,
     {"connect": seconds(), "first_byte": seconds(), "idle": seconds(), "total": seconds()},
 )
 
-UPSTREAM = Table(
+UPSTREAM = TableSchema(
     model.UpstreamSettings,
     {
         "name": NAME,
@@ -172,14 +174,14 @@ UPSTREAM = Table(
     required=("name", "protocol"),
 )
 
-TARGET = Table(
+TARGET = TableSchema(
     model.TargetSettings,
     {"upstream": NAME, "model": TARGET_MODEL, "weight": whole(1, 1_000_000), "priority": whole(0, 1_000_000)},
     required=("upstream",),
 )
 
 
-def _category(name: str, *, graded: bool) -> Table:
+def _category(name: str, *, graded: bool) -> TableSchema:
     """Graded categories have a severity and so a threshold; the others were detected or not."""
 
     def build(**values: str) -> model.CategorySettings:
@@ -188,8 +190,8 @@ def _category(name: str, *, graded: bool) -> Table:
     words = {"filter": "mode", "annotate": "mode"}
     if graded:
         thresholds = dict.fromkeys(("low", "medium", "high", "off"), "threshold")
-        return Table(build, {"threshold": THRESHOLD, "mode": MODE}, short=thresholds | words)
-    return Table(build, {"mode": one_of("filter", "annotate", "off")}, short=words | {"off": "mode"})
+        return TableSchema(build, {"threshold": THRESHOLD, "mode": MODE}, short=thresholds | words)
+    return TableSchema(build, {"mode": one_of("filter", "annotate", "off")}, short=words | {"off": "mode"})
 
 
 GRADED: dict[str, Node] = {name: _category(name, graded=True) for name in ("hate", "self_harm", "sexual", "violence")}
@@ -202,13 +204,13 @@ def _build_side(**values: object) -> model.SideSettings:
     return model.SideSettings(**plain, categories=categories)  # type: ignore[arg-type]
 
 
-PROMPT = Table(
+PROMPT = TableSchema(
     _build_side,
     {"timing": one_of("gate", "race"), **SIDE, "jailbreak": _category("jailbreak", graded=False)},
     short={"gate": "timing", "race": "timing"},
 )
 
-ANSWER = Table(
+ANSWER = TableSchema(
     _build_side,
     {
         **SIDE,
@@ -217,7 +219,7 @@ ANSWER = Table(
     },
 )
 
-EVALUATOR = Table(
+EVALUATOR = TableSchema(
     model.EvaluatorSettings,
     {
         "kind": one_of("embedded", "openai", "azure", "chat", "rules", "protected", "http"),
@@ -253,7 +255,7 @@ POLICY: dict[str, Node] = {
     "threshold": THRESHOLD,
     "prompt": PROMPT,
     "answer": ANSWER,
-    "hold": Table(
+    "hold": TableSchema(
         model.HoldSettings,
         {"tokens": whole(1, 100_000), "ms": whole(1, 600_000), "mode": one_of("full", "adaptive")},
     ),
@@ -265,17 +267,17 @@ POLICY: dict[str, Node] = {
     "too_long": one_of("refuse", "unjudged"),
 }
 
-SAFETY = Table(
+SAFETY = TableSchema(
     _build_safety,
     {**POLICY, "evaluator": Rows(EVALUATOR, "kind"), "processes": PROCESSES, "queue_ms": whole(0, 600_000)},
 )
 
-ROUTE = Table(
+ROUTE = TableSchema(
     model.RouteSettings,
     {
         "model": NAME,
         "targets": Rows(TARGET, "upstream", least=1),
-        "safety": Table(model.PolicySettings, {**POLICY, "override": SWITCH}),
+        "safety": TableSchema(model.PolicySettings, {**POLICY, "override": SWITCH}),
     },
     required=("model", "targets"),
 )
@@ -288,10 +290,10 @@ MEASURES: dict[str, Node] = {
     "output_tokens_per_minute": PER_MINUTE,
     "tokens_per_minute": PER_MINUTE,
     "concurrent": whole(1, 1_000_000),
-    "budget": Table(model.BudgetSettings, {"day": MONEY, "month": MONEY, "total": MONEY}),
+    "budget": TableSchema(model.BudgetSettings, {"day": MONEY, "month": MONEY, "total": MONEY}),
 }
 
-LIMIT = Table(
+LIMIT = TableSchema(
     model.LimitSettings,
     {
         "name": NAME,
@@ -306,7 +308,7 @@ LIMIT = Table(
     check=check_limit,
 )
 
-KEY = Table(
+KEY = TableSchema(
     model.KeySettings,
     {
         "name": NAME,
@@ -315,16 +317,16 @@ KEY = Table(
         "strict": SWITCH,
         "receipts": SWITCH,
         "max_requests": whole(0),
-        "safety": Table(model.PolicySettings, POLICY),
+        "safety": TableSchema(model.PolicySettings, POLICY),
         "team": NAME,
         "labels": LABELS,
         "models": Many(NAME),
-        "limits": Table(model.MeasureSettings, MEASURES, check=check_limit),
+        "limits": TableSchema(model.MeasureSettings, MEASURES, check=check_limit),
     },
     required=("name", "secret"),
 )
 
-ENGINE = Table(
+ENGINE = TableSchema(
     model.EngineSettings,
     {
         "enabled": SWITCH,
@@ -339,7 +341,7 @@ ENGINE = Table(
     },
 )
 
-PRICE = Table(
+PRICE = TableSchema(
     model.PriceSettings,
     {
         "input": DOLLARS,
@@ -357,7 +359,7 @@ PRICE = Table(
     required=("input",),
 )
 
-MODEL = Table(
+MODEL = TableSchema(
     model.ModelSettings,
     {
         "name": NAME,
@@ -383,7 +385,7 @@ MODEL = Table(
 
 DAYS, BYTES = whole(0, 36_600), whole(0, 1 << 60)
 
-KEEP = Table(
+KEEP = TableSchema(
     model.KeepSettings,
     {
         "entry_days": DAYS,
@@ -396,7 +398,7 @@ KEEP = Table(
     },
 )
 
-ACCOUNTS = Table(
+ACCOUNTS = TableSchema(
     model.AccountsSettings,
     {
         "enabled": SWITCH,
@@ -404,6 +406,7 @@ ACCOUNTS = Table(
         "state": FOLDER,
         "keys_max_age": seconds(least=5.0),
         "keep": KEEP,
+        "completions": SWITCH,
         "counters": COUNTERS,
         "on_counters_failure": one_of("closed", "open"),
         "reserve_output": whole(1, 1_000_000),
@@ -425,7 +428,7 @@ def _build_settings(
     return Settings(server or ServerSettings(), upstream, route, key, models=model, limits=limit, **parts)  # type: ignore[arg-type]
 
 
-ROOT = Table(
+ROOT = TableSchema(
     _build_settings,
     {
         "server": SERVER,
@@ -457,11 +460,3 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "token": ("credential", "secret"),
     "type": ("protocol", "kind"),
 }
-
-# What is checked and kept for later versions: keys of tables, whole rows, and keys of rows. Who writes one is told
-# that it does nothing yet.
-IDLE: tuple[tuple[str, str], ...] = tuple(
-    ("accounts", key) for key in ("counters", "on_counters_failure", "reserve_output", "on_limit", "time_zone")
-)
-IDLE_ROWS: tuple[str, ...] = ("limit",)
-IDLE_IN_ROWS: tuple[tuple[str, str], ...] = (("key", "limits"),)

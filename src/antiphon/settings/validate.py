@@ -11,10 +11,10 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final
 
-from antiphon.settings.faults import Fault, Path, Wrong, printable, quoted
-from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, Table
+from antiphon.settings.faults import Path, SettingsFault, Wrong, printable, quoted
+from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.toml_lines import locate
-from antiphon.settings.value_types import Kind, Site, closest, name_type, suggest
+from antiphon.settings.value_types import Site, ValueType, closest, name_type, suggest
 
 Document = dict[str, Any]
 
@@ -57,27 +57,27 @@ class Faults:
     def __init__(self, document: Document, places: Places) -> None:
         self._document = document
         self._places = places
-        self._found: list[tuple[int, Fault]] = []
+        self._found: list[tuple[int, SettingsFault]] = []
         self.expected: set[Path] = set()  # what misspelled keys were meant to be
 
     def add(self, path: Path, message: str, *, at: Path | None = None) -> None:
         """`path` is the table or value that the sentence is about; `at` where to point, if elsewhere."""
         line, where = self._places.find(path if at is None else at)
         subject = describe(path, self._document)
-        self.tell(Fault(where, f"{subject}: {message}" if subject else message), line)
+        self.tell(SettingsFault(where, f"{subject}: {message}" if subject else message), line)
 
     def miss(self, path: Path) -> None:
         """A key must be there. Said once: not again where a misspelled one has been named."""
         if path not in self.expected:
             self.add(path, f"'{spell(path)}' is missing")
 
-    def tell(self, fault: Fault, line: int = 0) -> None:
+    def tell(self, fault: SettingsFault, line: int = 0) -> None:
         self._found.append((line, fault))
 
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def ordered(self) -> tuple[Fault, ...]:
+    def ordered(self) -> tuple[SettingsFault, ...]:
         found = sorted(self._found, key=lambda pair: (pair[0] == 0, pair[0]))
         return tuple(fault for _, fault in found)
 
@@ -125,7 +125,7 @@ class Validator:
         self._faults = faults
 
     def read(self, node: Node, value: object, path: Path) -> object:
-        if isinstance(node, Kind):
+        if isinstance(node, ValueType):
             return self._plain(node, value, path)
         if isinstance(node, Many):
             return self._many(node, value, path)
@@ -133,7 +133,7 @@ class Validator:
             return self._rows(node, value, path)
         return self._table(node, value, path)
 
-    def _plain(self, kind: Kind, value: object, path: Path) -> object:
+    def _plain(self, kind: ValueType, value: object, path: Path) -> object:
         try:
             return kind.read(value, self._site)
         except Wrong as wrong:
@@ -157,7 +157,7 @@ class Validator:
         rows = [self._table(node.row, row, (*path, position)) for position, row in enumerate(value)]
         return FAILED if FAILED in rows else tuple(rows)
 
-    def _table(self, table: Table, value: object, path: Path) -> object:
+    def _table(self, table: TableSchema, value: object, path: Path) -> object:
         if isinstance(value, str) and value in table.short:
             value = {table.short[value]: value}
         if not isinstance(value, dict):
@@ -171,14 +171,14 @@ class Validator:
             return FAILED
         return self._build(table, values, path)
 
-    def _entry(self, table: Table, key: str, value: object, path: Path) -> object:
+    def _entry(self, table: TableSchema, key: str, value: object, path: Path) -> object:
         node = table.keys.get(key)
         if node is not None:
             return self.read(node, value, path)
         self._unknown(table, key, path)
         return FAILED
 
-    def _build(self, table: Table, values: Mapping[str, object], path: Path) -> object:
+    def _build(self, table: TableSchema, values: Mapping[str, object], path: Path) -> object:
         built = table.build(**values)
         if table.check is None:
             return built
@@ -195,7 +195,7 @@ class Validator:
         key = spell(path)
         self._faults.add(path, f"'{key}' {message}" if key else message)
 
-    def _unknown(self, table: Table, key: str, path: Path) -> None:
+    def _unknown(self, table: TableSchema, key: str, path: Path) -> None:
         if len(path) == 1:
             self._faults.add(path, f"unknown {_what_at_root(key, self._document)}{_suggest_at_root(key)}")
             return
@@ -214,7 +214,7 @@ def _expected_rows(path: Path, value: object) -> str:
     return f"must be an array of tables, not {name_type(value)}"
 
 
-def _expected_table(table: Table, path: Path, value: object) -> str:
+def _expected_table(table: TableSchema, path: Path, value: object) -> str:
     if len(path) == 1 and isinstance(value, list):
         return f"must be written [{path[0]}], with one bracket"
     if table.short and isinstance(value, str):
@@ -233,6 +233,6 @@ def _suggest_at_root(key: str) -> str:
     """A key above the first header belongs to some table; a table's name may be misspelled."""
     for name, node in ROOT.keys.items():
         table = node.row if isinstance(node, Rows) else node
-        if isinstance(table, Table) and key in table.keys:
+        if isinstance(table, TableSchema) and key in table.keys:
             return f"; it belongs under {f'[[{name}]]' if isinstance(node, Rows) else f'[{name}]'}"
     return suggest(key, ROOT.keys)

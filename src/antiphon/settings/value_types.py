@@ -58,7 +58,7 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueType:
     read: Callable[[object, Site], object]
     form: Form = Form.TEXT
 
@@ -230,34 +230,34 @@ def _read_place(value: object, site: Site) -> str:
     return text
 
 
-def whole(least: int, most: int | None = None) -> Kind:
-    return Kind(lambda value, site: _read_whole(value, least, most), Form.VALUE)
+def whole(least: int, most: int | None = None) -> ValueType:
+    return ValueType(lambda value, site: _read_whole(value, least, most), Form.VALUE)
 
 
-def seconds(*, zero: bool = False, least: float = 0.0) -> Kind:
-    return Kind(lambda value, site: _read_seconds(value, zero, least), Form.VALUE)
+def seconds(*, zero: bool = False, least: float = 0.0) -> ValueType:
+    return ValueType(lambda value, site: _read_seconds(value, zero, least), Form.VALUE)
 
 
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> ValueType:
     def read(value: object, site: Site) -> str:
         text = need_text(value)
         if text not in words:
             raise Wrong(f"must be one of {', '.join(words)}, not {quoted(text)}{suggest(text, words)}")
         return text
 
-    return Kind(read)
+    return ValueType(read)
 
 
-def one_of_numbers(*numbers: int) -> Kind:
+def one_of_numbers(*numbers: int) -> ValueType:
     def read(value: object, site: Site) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value not in numbers:
             raise Wrong(f"must be one of {', '.join(map(str, numbers))}")
         return value
 
-    return Kind(read, Form.VALUE)
+    return ValueType(read, Form.VALUE)
 
 
-def switch_or(word: str) -> Kind:
+def switch_or(word: str) -> ValueType:
     """A switch with a third position."""
 
     def read(value: object, site: Site) -> bool | str:
@@ -268,24 +268,24 @@ def switch_or(word: str) -> Kind:
         shown = quoted(value) if isinstance(value, str) else name_type(value)
         raise Wrong(f"must be true, false or '{word}', not {shown}")
 
-    return Kind(read, Form.SWITCH)
+    return ValueType(read, Form.SWITCH)
 
 
-def flag(word: str, other: str) -> Kind:
+def flag(word: str, other: str) -> ValueType:
     """Two words that stand for true and false."""
     words = one_of(word, other)
-    return Kind(lambda value, site: words.read(value, site) == word)
+    return ValueType(lambda value, site: words.read(value, site) == word)
 
 
-SWITCH = Kind(_read_switch, Form.SWITCH)
-DOLLARS = Kind(_read_dollars, Form.VALUE)
-NAME = Kind(_read_name)
-TARGET_MODEL = Kind(_read_target_model)
-PARAMETER_NAME = Kind(_read_parameter)
-PATTERN = Kind(_read_pattern)
-WORKERS = Kind(lambda value, site: _read_count(value, site.cores, 1024), Form.VALUE)
-PROCESSES = Kind(lambda value, site: _read_count(value, processes_for(site.cores), 256), Form.VALUE)
-SECRET = Kind(_read_secret, Form.SECRET)
-STORE = Kind(_read_store, Form.SECRET)
-PROTOCOL = Kind(_read_protocol)
-PLACE_NAME = Kind(_read_place)
+SWITCH = ValueType(_read_switch, Form.SWITCH)
+DOLLARS = ValueType(_read_dollars, Form.VALUE)
+NAME = ValueType(_read_name)
+TARGET_MODEL = ValueType(_read_target_model)
+PARAMETER_NAME = ValueType(_read_parameter)
+PATTERN = ValueType(_read_pattern)
+WORKERS = ValueType(lambda value, site: _read_count(value, site.cores, 1024), Form.VALUE)
+PROCESSES = ValueType(lambda value, site: _read_count(value, processes_for(site.cores), 256), Form.VALUE)
+SECRET = ValueType(_read_secret, Form.SECRET)
+STORE = ValueType(_read_store, Form.SECRET)
+PROTOCOL = ValueType(_read_protocol)
+PLACE_NAME = ValueType(_read_place)

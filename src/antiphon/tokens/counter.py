@@ -12,7 +12,7 @@ from antiphon.flow.ports import Count
 from antiphon.tokens.families import encoding_for
 from antiphon.tokens.process import Tokenizer, TokenizerError
 from antiphon.tokens.prompt import read_prompt
-from antiphon.tokens.sample import CAP, Sample, sample, sample_large
+from antiphon.tokens.sample import CAP, TextSample, sample, sample_large
 from antiphon.tokens.thumb import NAME, estimate
 from antiphon.tokens.wire import Job
 
@@ -64,7 +64,7 @@ class TokenCounter:
                 pass  # no process to be had, or a text that JSON cannot carry: the rule of thumb still answers
         return Count(text.fixed + asked.scale(estimate(asked.texts)), estimate(answer), NAME)
 
-    async def _exact(self, encoding: str, fixed: int, asked: Sample, answer: list[str]) -> Count:
+    async def _exact(self, encoding: str, fixed: int, asked: TextSample, answer: list[str]) -> Count:
         said = sample(["".join(answer)], self._cap)
         tokenizer = await self._ready()
         patience = self._patience

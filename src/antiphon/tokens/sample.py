@@ -14,7 +14,7 @@ SLICES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TextSample:
     texts: list[str]
     taken: int  # characters in `texts`
     total: int  # characters they stand for
@@ -26,7 +26,7 @@ class Sample:
         return round(count * self.total / self.taken)
 
 
-async def sample_large(texts: Sequence[str], outline: Outline, cap: int = CAP) -> Sample:
+async def sample_large(texts: Sequence[str], outline: Outline, cap: int = CAP) -> TextSample:
     """Of light texts. Others' turns go on meanwhile."""
     total = sum(map(outline.size, texts))
     share = min(1.0, cap / total) if total else 1.0
@@ -43,14 +43,14 @@ async def sample_large(texts: Sequence[str], outline: Outline, cap: int = CAP) -
                 taken += len(piece)
             if len(piece) > LONG:
                 await asyncio.sleep(0)
-    return Sample(kept, taken, total)
+    return TextSample(kept, taken, total)
 
 
-def sample(texts: Sequence[str], cap: int = CAP) -> Sample:
+def sample(texts: Sequence[str], cap: int = CAP) -> TextSample:
     total = sum(map(len, texts))
     if total <= cap:
-        return Sample(list(texts), total, total)
+        return TextSample(list(texts), total, total)
     whole = "".join(texts)
     width, step = max(1, cap // SLICES), total // SLICES
     taken = [whole[start : start + width] for start in range(0, step * SLICES, step)]
-    return Sample(taken, sum(map(len, taken)), total)
+    return TextSample(taken, sum(map(len, taken)), total)

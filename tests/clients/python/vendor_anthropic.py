@@ -9,6 +9,8 @@ from vendor_words import CLOCK, HELLO, SCHEMA, THINK, USE_BOTH, WEATHER
 
 TOOLS = [{"name": tool["name"], "input_schema": tool["schema"]} for tool in (WEATHER, CLOCK)]
 
+PREFIX = ""  # before every model's name
+
 
 def connect(base, vendor):
     return anthropic.Anthropic(base_url=base, api_key="sk-scripted", max_retries=0)
@@ -16,7 +18,7 @@ def connect(base, vendor):
 
 def ask(client, said=HELLO, model="scripted", stream=False, **more):
     messages = said if isinstance(said, list) else [{"role": "user", "content": said}]
-    asked = {"model": model, "max_tokens": 4000, "messages": messages, **more}
+    asked = {"model": PREFIX + model, "max_tokens": 4000, "messages": messages, **more}
     if not stream:
         return client.messages.create(**asked)
     with client.messages.stream(**asked) as events:
@@ -93,7 +95,9 @@ def citations(client):
 
 
 def counts(client):
-    return client.messages.count_tokens(model="scripted", messages=[{"role": "user", "content": HELLO}]).input_tokens
+    return client.messages.count_tokens(
+        model=PREFIX + "scripted", messages=[{"role": "user", "content": HELLO}]
+    ).input_tokens
 
 
 def models(client):
@@ -156,4 +160,5 @@ CASES = (
     bad_frame,
 )
 
-verdict.main(CASES, connect)
+if __name__ == "__main__":
+    verdict.main(CASES, connect)

@@ -15,6 +15,8 @@ DECLARED = [
 TOOLS = {"tools": [{"function_declarations": DECLARED}], "automatic_function_calling": {"disable": True}}
 THINK = {"thinking_config": {"include_thoughts": True}}
 
+PREFIX = ""  # before every model's name
+
 
 def connect(base, vendor, key="sk-scripted"):
     once = types.HttpRetryOptions(attempts=1)
@@ -23,7 +25,7 @@ def connect(base, vendor, key="sk-scripted"):
 
 
 def ask(client, said=HELLO, model="scripted", stream=False, **config):
-    asked = {"model": model, "contents": said, "config": config}
+    asked = {"model": PREFIX + model, "contents": said, "config": config}
     if not stream:
         return [client.models.generate_content(**asked)]
     return list(client.models.generate_content_stream(**asked))
@@ -111,7 +113,7 @@ def citations(client):
 
 
 def counts(client):
-    return client.models.count_tokens(model="scripted", contents=HELLO).total_tokens
+    return client.models.count_tokens(model=PREFIX + "scripted", contents=HELLO).total_tokens
 
 
 def models(client):
@@ -175,4 +177,5 @@ CASES = (
     bad_frame,
 )
 
-verdict.main(CASES, connect)
+if __name__ == "__main__":
+    verdict.main(CASES, connect)

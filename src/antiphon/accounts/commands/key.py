@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.accounts.commands.running import (
-    Refusal,
+    CommandRefused,
     parse_moment,
     parse_span,
     run_with_store,
@@ -106,7 +106,7 @@ async def _create(store: Store, options: argparse.Namespace) -> str:
     now, issued = wall_clock(), issue()
     key = _new_key(options, now)
     if key.expires is not None and key.expires <= now:
-        raise Refusal("the key would have expired already")
+        raise CommandRefused("the key would have expired already")
     await store.keys.add(key, issued.for_key(key.id, now), _note("create", key, now))
     return _secret_line(f'created the key "{key.name}" ({key.id})', key, issued, options)
 
@@ -114,7 +114,7 @@ async def _create(store: Store, options: argparse.Namespace) -> str:
 def _new_key(options: argparse.Namespace, now: int) -> Key:
     for given, what in ((options.label, "labels"), (options.model or [], "models")):
         if len(given) > MOST:
-            raise Refusal(f"a key has at most {MOST} {what}")
+            raise CommandRefused(f"a key has at most {MOST} {what}")
     for option in ("label", "limit", "budget"):
         _refuse_twice(option, [name for name, _ in getattr(options, option)])
     safety = {"mode": options.safety_mode, "preset": options.safety_preset}
@@ -141,7 +141,7 @@ def _new_key(options: argparse.Namespace, now: int) -> Key:
 def _refuse_twice(option: str, names: list[str]) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise Refusal(f"--{option} {name} is given twice")
+            raise CommandRefused(f"--{option} {name} is given twice")
 
 
 async def _list(store: Store, options: argparse.Namespace) -> str:
@@ -172,7 +172,7 @@ async def _show(store: Store, options: argparse.Namespace) -> str:
 async def _rotate(store: Store, options: argparse.Namespace) -> str:
     key, now, issued = (await _find(store, options)).key, wall_clock(), issue()
     if not await store.keys.rotate(issued.for_key(key.id, now), now + options.overlap, _note("rotate", key, now)):
-        raise Refusal(f'the key "{key.name}" ({key.id}) is revoked')
+        raise CommandRefused(f'the key "{key.name}" ({key.id}) is revoked')
     ends = write_time(now + options.overlap) if options.overlap else "now"
     return _secret_line(f'rotated the key "{key.name}" ({key.id}); its other secrets end {ends}', key, issued, options)
 
@@ -188,7 +188,7 @@ async def _revoke(store: Store, options: argparse.Namespace) -> str:
 async def _find(store: Store, options: argparse.Namespace, name: str | None = None) -> KeyRecord:
     found = await store.keys.find_named(name or options.key)
     if found is None:
-        raise Refusal(f"there is no key {options.key!r}")
+        raise CommandRefused(f"there is no key {options.key!r}")
     return found
 
 

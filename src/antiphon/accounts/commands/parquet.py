@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from antiphon.accounts.commands.running import Refusal
+from antiphon.accounts.commands.running import CommandRefused
 from antiphon.accounts.rollups import MEASURES
 
 MISSING: Final = "--parquet needs a package that is not installed: pip install 'antiphon[parquet]'"
@@ -18,7 +18,7 @@ def write_parquet(path: str, labels: Sequence[str], rows: Sequence[tuple[Sequenc
         import pyarrow  # noqa: PLC0415 (an extra)
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError:
-        raise Refusal(MISSING) from None
+        raise CommandRefused(MISSING) from None
     columns: dict[str, Any] = {}
     for place, label in enumerate(labels):
         columns[label] = pyarrow.array([cells[place] for cells, _ in rows], pyarrow.string())
@@ -30,4 +30,4 @@ def write_parquet(path: str, labels: Sequence[str], rows: Sequence[tuple[Sequenc
         pyarrow.parquet.write_table(table, draft)
         os.replace(draft, path)
     except OSError as error:
-        raise Refusal(f"{path} cannot be written: {error.strerror or 'not a usable path'}") from None
+        raise CommandRefused(f"{path} cannot be written: {error.strerror or 'not a usable path'}") from None

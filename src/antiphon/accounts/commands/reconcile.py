@@ -11,7 +11,14 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.accounts.commands.running import SECOND, Refusal, parse_moment, run_with_store, write_price, write_table
+from antiphon.accounts.commands.running import (
+    SECOND,
+    CommandRefused,
+    parse_moment,
+    run_with_store,
+    write_price,
+    write_table,
+)
 from antiphon.accounts.key_feed import wall_clock
 from antiphon.accounts.reconcile.compare import (
     MEASURES,
@@ -23,7 +30,7 @@ from antiphon.accounts.reconcile.compare import (
     compare,
     sum_vendor,
 )
-from antiphon.accounts.reconcile.exports import LARGEST, ExportFault, VendorRow, read_export
+from antiphon.accounts.reconcile.exports import LARGEST, ExportFault, ExportRow, read_export
 from antiphon.accounts.rollups import DAY, floor
 from antiphon.accounts.stores.contract import EntryQuery, Store
 from antiphon.accounts.usage import UsageQuery
@@ -73,26 +80,28 @@ def run_reconcile(options: argparse.Namespace, url: str) -> int:
     return DIFFERS if status == 0 and not all(one.agrees for one in found) else status
 
 
-def _read(name: str) -> list[VendorRow]:
+def _read(name: str) -> list[ExportRow]:
     try:
         with open(name, "rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        raise Refusal(f"{name}: {getattr(error, 'strerror', None) or 'not a usable path'}") from None
+        raise CommandRefused(f"{name}: {getattr(error, 'strerror', None) or 'not a usable path'}") from None
     if len(data) > LARGEST:
-        raise Refusal(f"{name}: larger than {LARGEST} bytes")
+        raise CommandRefused(f"{name}: larger than {LARGEST} bytes")
     try:
         return read_export(name, data)
     except ExportFault as fault:
-        raise Refusal(str(fault)) from None
+        raise CommandRefused(str(fault)) from None
 
 
-async def _compare(store: Store, options: argparse.Namespace, rows: Sequence[VendorRow]) -> list[Difference]:
+async def _compare(store: Store, options: argparse.Namespace, rows: Sequence[ExportRow]) -> list[Difference]:
     if options.only is not None and rows and not any(options.only in row.keys for row in rows):
         known = sorted({key for row in rows for key in row.keys})
-        raise Refusal(f"the export has no rows of {options.only!r}; it has {', '.join(known[:20]) or 'no names'}")
+        raise CommandRefused(
+            f"the export has no rows of {options.only!r}; it has {', '.join(known[:20]) or 'no names'}"
+        )
     if not rows:
-        raise Refusal("the export holds no usage")
+        raise CommandRefused("the export holds no usage")
     now = wall_clock()
     since = floor(_moment(options.since, now), DAY) if options.since else min(row.day for row in rows)
     until = _moment(options.until, now) if options.until else max(row.day for row in rows) + DAY

@@ -22,7 +22,7 @@ FURTHEST: Final = 100 * 366 * DAY
 PIPE_CLOSED: Final = 141  # 128 + SIGPIPE, as shells count
 
 
-class Refusal(Exception):
+class CommandRefused(Exception):
     """What was asked for cannot be done; the message says why."""
 
 
@@ -30,7 +30,7 @@ def run_with_store(url: str, work: Callable[[Store], Awaitable[str]]) -> int:
     """Prints what `work` returns, on stdout. -> the exit status"""
     try:
         text = asyncio.run(_run(url, work))
-    except (Refusal, StoreError) as error:
+    except (CommandRefused, StoreError) as error:
         print(f"antiphon: {error}", file=sys.stderr)
         return 1
     if not text:

@@ -18,7 +18,7 @@ import msgspec
 from antiphon.accounts.commands.parquet import write_parquet
 from antiphon.accounts.commands.running import (
     SECOND,
-    Refusal,
+    CommandRefused,
     parse_moment,
     run_with_store,
     write_price,
@@ -90,9 +90,9 @@ def _query(options: argparse.Namespace, key: str | None) -> UsageQuery:
     try:
         query = UsageQuery(floor(since, size), until, period, split, key, only[0] if only else None, options.after)
     except ValueError as error:
-        raise Refusal(str(error)) from None
+        raise CommandRefused(str(error)) from None
     if query.since >= until:
-        raise Refusal("--since is not before --until")
+        raise CommandRefused("--since is not before --until")
     return query
 
 

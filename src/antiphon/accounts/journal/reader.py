@@ -14,7 +14,7 @@ PIECE: Final = 1024 * 1024  # bytes from which records are taken at a time
 WINDOW: Final = PIECE + FRAME.size + LONGEST  # so that those which begin in the piece are whole
 
 
-class Found(NamedTuple):
+class JournalRecord(NamedTuple):
     """A record, or the bytes that are none (`payload` is None then)."""
 
     at: int  # where it begins
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    found: list[Found]
+    found: list[JournalRecord]
     end: int  # where to go on; what lies behind it is not whole yet
 
 
@@ -35,14 +35,14 @@ def read_segment(descriptor: int, segment: Segment, at: int, *, ended: bool) -> 
     data = os.pread(descriptor, WINDOW, at)
     is_whole = len(data) < WINDOW  # all that there is
     start = at
-    found: list[Found] = []
+    found: list[JournalRecord] = []
     if at == 0:
         if not data or (len(data) < HEADER.size and not ended):
             return Reading([], 0)
         if data[: HEADER.size] == segment.header:
             at = HEADER.size
         else:
-            found.append(Found(0, 0, 0, None, "its header is broken"))
+            found.append(JournalRecord(0, 0, 0, None, "its header is broken"))
     for one in _records(data, at - start, segment.seed, is_whole=is_whole, ended=ended):
         found.append(one._replace(at=start + one.at, end=start + one.end))
         at = start + one.end
@@ -51,7 +51,7 @@ def read_segment(descriptor: int, segment: Segment, at: int, *, ended: bool) -> 
     return Reading(found, at)
 
 
-def _records(data: bytes, at: int, seed: int, *, is_whole: bool, ended: bool) -> Iterator[Found]:
+def _records(data: bytes, at: int, seed: int, *, is_whole: bool, ended: bool) -> Iterator[JournalRecord]:
     while at < len(data):
         one = _record(data, at, seed)
         if one is None and not (is_whole and ended):
@@ -60,7 +60,7 @@ def _records(data: bytes, at: int, seed: int, *, is_whole: bool, ended: bool) ->
             end = _next_marker(data, at, is_whole=is_whole, ended=ended)
             if end is None:
                 return  # this one ends where the next one begins, and that is not written yet
-            one = Found(at, end, 0, None, one.fault if one is not None else "it is cut off")
+            one = JournalRecord(at, end, 0, None, one.fault if one is not None else "it is cut off")
         yield one
         at = one.end
 
@@ -74,20 +74,20 @@ def _next_marker(data: bytes, at: int, *, is_whole: bool, ended: bool) -> int | 
     return len(data) if ended else None
 
 
-def _record(data: bytes, at: int, seed: int) -> Found | None:
+def _record(data: bytes, at: int, seed: int) -> JournalRecord | None:
     """None: the data ends before it does."""
     if len(data) - at < FRAME.size:
         return None
     marker, length, crc, sequence = FRAME.unpack_from(data, at)
     if marker != MARKER or length > LONGEST:
-        return Found(at, at, 0, None, "it does not begin as a record")
+        return JournalRecord(at, at, 0, None, "it does not begin as a record")
     end = at + FRAME.size + length
     if end > len(data):
         return None
     payload = data[at + FRAME.size : end]
     if checksum(seed, sequence, payload) != crc:
-        return Found(at, end, sequence, None, "its checksum is wrong")
-    return Found(at, end, sequence, payload)
+        return JournalRecord(at, end, sequence, None, "its checksum is wrong")
+    return JournalRecord(at, end, sequence, payload)
 
 
 def has_ended(descriptor: int) -> bool:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from antiphon.accounts.entry import Record, decode
-from antiphon.accounts.journal.reader import Found, Reading, has_ended, read_segment
+from antiphon.accounts.journal.reader import JournalRecord, Reading, has_ended, read_segment
 from antiphon.accounts.journal.segment import DAMAGED, Segment, segments
 from antiphon.accounts.journal.writer import Log
-from antiphon.accounts.stores.contract import Ledger, StoreDown, StoreError
+from antiphon.accounts.stores.contract import LedgerStore, StoreDown, StoreError
 
 BATCH: Final = 500
 SYNC_EVERY: Final = 1.0  # seconds, while the store is away
@@ -37,8 +38,9 @@ class Shipper:
     """Of one folder there is one shipper at a time; two would do no harm but the work."""
 
     folder: str
-    ledger: Ledger
+    ledger: LedgerStore
     log: Log
+    is_needed: Callable[[Segment], bool] | None = None  # somebody has yet to read it, though its writer is gone
     shipped: int = 0  # entries that were new to the store
     broken: int = 0  # places in segments that are no record
     refused: int = 0  # records that the store does not take
@@ -90,7 +92,8 @@ class Shipper:
                 if len(self._batch) >= BATCH:
                     await self._post()
                 if not reading.found:
-                    return ended and progress.at >= os.fstat(descriptor).st_size
+                    is_read = ended and progress.at >= os.fstat(descriptor).st_size
+                    return is_read and (is_followed or self.is_needed is None or not self.is_needed(segment))
         finally:
             os.close(descriptor)
 
@@ -107,7 +110,7 @@ class Shipper:
                 self._note_broken(segment, progress, found, fault)
         progress.at = reading.end
 
-    def _note_broken(self, segment: Segment, progress: _Progress, found: Found, fault: str) -> None:
+    def _note_broken(self, segment: Segment, progress: _Progress, found: JournalRecord, fault: str) -> None:
         self.broken += 1
         progress.damaged = True
         size = found.end - found.at

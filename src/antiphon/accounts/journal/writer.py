@@ -53,16 +53,21 @@ class JournalWriter:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self._begin_segment()
 
-    def post(self, entry: LedgerEntry) -> None:
-        self.append(encode(entry))
+    def post(self, entry: LedgerEntry) -> int:
+        """-> its number in this journal"""
+        return self.append(encode(entry))
 
-    def append(self, payload: bytes) -> None:
+    def append(self, payload: bytes) -> int:
         """Never raises for want of room. A payload is one record."""
         self._sequence += 1
         if len(payload) > LONGEST:
             self.lost += 1
             self._log(f"the journal lost an entry of {len(payload)} bytes: the most is {LONGEST}")
-            return
+        else:
+            self._write(payload)
+        return self._sequence
+
+    def _write(self, payload: bytes) -> None:
         data = frame(self._seed, self._sequence, payload)
         if self._fault or len(data) > self._left:
             self._append_slowly(data)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
 
-from antiphon.accounts.reconcile.exports import VendorRow
+from antiphon.accounts.reconcile.exports import ExportRow
 from antiphon.models.names import exact_keys
 
 MEASURES: Final = ("turns", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "price")
@@ -65,7 +65,7 @@ def common_name(model: str) -> str:
     return keys[-1] if keys else model
 
 
-def sum_vendor(rows: Iterable[VendorRow], only: str | None = None) -> dict[Cell, Sums]:
+def sum_vendor(rows: Iterable[ExportRow], only: str | None = None) -> dict[Cell, Sums]:
     """`only`: rows of this key, project or workspace."""
     cells: dict[Cell, Sums] = {}
     for row in rows:

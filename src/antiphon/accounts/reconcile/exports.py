@@ -28,7 +28,7 @@ class ExportFault(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class VendorRow:
+class ExportRow:
     """`model` None: the export does not say. `sums`: measures of the ledger that it states, money in micro-units."""
 
     day: int
@@ -38,7 +38,7 @@ class VendorRow:
     rounding: Decimal = field(default=Decimal(0))  # micro-units by which the money may be rounded
 
 
-def read_export(name: str, data: bytes) -> list[VendorRow]:
+def read_export(name: str, data: bytes) -> list[ExportRow]:
     """Raises ExportFault."""
     text = data.removeprefix(b"\xef\xbb\xbf")
     try:
@@ -53,7 +53,7 @@ def read_export(name: str, data: bytes) -> list[VendorRow]:
 # JSON: pages of buckets, each with results
 
 
-def _json_rows(text: bytes) -> Iterator[VendorRow]:
+def _json_rows(text: bytes) -> Iterator[ExportRow]:
     try:
         document = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -68,7 +68,7 @@ def _json_rows(text: bytes) -> Iterator[VendorRow]:
             yield from _bucket_rows(bucket)
 
 
-def _bucket_rows(bucket: Any) -> Iterator[VendorRow]:
+def _bucket_rows(bucket: Any) -> Iterator[ExportRow]:
     results = bucket.get("results") if isinstance(bucket, dict) else None
     if not isinstance(results, list):
         raise ExportFault("a bucket has no 'results'")
@@ -79,32 +79,32 @@ def _bucket_rows(bucket: Any) -> Iterator[VendorRow]:
         yield _json_row(day, result)
 
 
-def _json_row(day: int, result: Row) -> VendorRow:
+def _json_row(day: int, result: Row) -> ExportRow:
     keys = _keys(result)
     if "uncached_input_tokens" in result:
         creation = result.get("cache_creation") or {}
         written = _whole(creation, "ephemeral_1h_input_tokens") + _whole(creation, "ephemeral_5m_input_tokens")
         plain, read = _whole(result, "uncached_input_tokens"), _whole(result, "cache_read_input_tokens")
         sums = _tokens(plain + read + written, read, _whole(result, "output_tokens"), written)
-        return VendorRow(day, _name(result.get("model")), keys, sums)
+        return ExportRow(day, _name(result.get("model")), keys, sums)
     if "input_tokens" in result:
-        return VendorRow(day, _name(result.get("model")), keys, _openai_tokens(result))
+        return ExportRow(day, _name(result.get("model")), keys, _openai_tokens(result))
     amount = result.get("amount")
     if isinstance(amount, dict):  # OpenAI: in units of the currency
         _check_currency(amount.get("currency"))
-        return VendorRow(
+        return ExportRow(
             day, _line_item(result.get("line_item")), keys, {"price": _micros(amount.get("value"), 1_000_000)}
         )
     if amount is not None:  # Anthropic: in cents
         _check_currency(result.get("currency"))
-        return VendorRow(day, _name(result.get("model")), keys, {"price": _micros(amount, CENTS)})
+        return ExportRow(day, _name(result.get("model")), keys, {"price": _micros(amount, CENTS)})
     raise ExportFault("it holds neither tokens of completions or messages, nor costs")
 
 
 # CSV: one row for each result
 
 
-def _csv_rows(text: bytes) -> Iterator[VendorRow]:
+def _csv_rows(text: bytes) -> Iterator[ExportRow]:
     try:
         reader = csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""), strict=True)
         columns = set(reader.fieldnames or ())
@@ -131,32 +131,32 @@ def _csv_reader(columns: set[str]) -> Any:
     raise ExportFault("its columns are those of no export of OpenAI or Anthropic")
 
 
-def _anthropic_usage(row: Row) -> VendorRow:
+def _anthropic_usage(row: Row) -> ExportRow:
     names = ("cache_write_5m", "cache_write_1h", "cache_write")
     written = sum(_whole(row, f"usage_input_tokens_{name}") for name in names)
     read, plain = _whole(row, "usage_input_tokens_cache_read"), _whole(row, "usage_input_tokens_no_cache")
     sums = _tokens(plain + read + written, read, _whole(row, "usage_output_tokens"), written)
-    return VendorRow(_day(row["usage_date_utc"]), _name(row.get("model_version") or row.get("model")), _keys(row), sums)
+    return ExportRow(_day(row["usage_date_utc"]), _name(row.get("model_version") or row.get("model")), _keys(row), sums)
 
 
-def _anthropic_cost(row: Row) -> VendorRow:
+def _anthropic_cost(row: Row) -> ExportRow:
     cost = row["cost_usd"]
     price = {"price": _micros(cost, 1_000_000)}
-    return VendorRow(_day(row["usage_date_utc"]), _name(row.get("model")), _keys(row), price, _half_digit(cost))
+    return ExportRow(_day(row["usage_date_utc"]), _name(row.get("model")), _keys(row), price, _half_digit(cost))
 
 
-def _openai_cost(row: Row) -> VendorRow | None:
+def _openai_cost(row: Row) -> ExportRow | None:
     if not row["amount_value"]:
         return None  # a day without costs
     _check_currency(row.get("amount_currency"))
     price = {"price": _micros(row["amount_value"], 1_000_000)}
-    return VendorRow(_day(row["start_time"]), _line_item(row.get("line_item")), _keys(row), price)
+    return ExportRow(_day(row["start_time"]), _line_item(row.get("line_item")), _keys(row), price)
 
 
-def _openai_usage(row: Row) -> VendorRow | None:
+def _openai_usage(row: Row) -> ExportRow | None:
     if not row["input_tokens"] and not row["output_tokens"]:
         return None
-    return VendorRow(_day(row["start_time"]), _name(row.get("model")), _keys(row), _openai_tokens(row))
+    return ExportRow(_day(row["start_time"]), _name(row.get("model")), _keys(row), _openai_tokens(row))
 
 
 # Values

@@ -11,6 +11,8 @@ import msgspec
 from antiphon.accounts.entry import LedgerEntry, Record
 from antiphon.accounts.keys import Key, KeyChanges, KeyRecord, KeySecret
 from antiphon.accounts.usage import UsageQuery, UsageRow
+from antiphon.flow.stored import CompletionQuery as CompletionQuery
+from antiphon.flow.stored import StoredCompletion as StoredCompletion
 
 STEP: Final = 500  # rows that one step of pruning removes at most
 
@@ -61,33 +63,6 @@ class ListedEntry:
         return self.record.entry
 
 
-class StoredCompletion(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client asked to keep (`store: true`). `request` and `answer` are JSON."""
-
-    id: str
-    key: str  # whose it is; "" where there was no key
-    time: int
-    model: str
-    metadata: dict[str, str] = {}
-    request: bytes = b""
-    answer: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class CompletionQuery:
-    """Completions of one key without their bodies. `after`: the (time, id) of the last one of the page before."""
-
-    key: str
-    model: str | None = None
-    metadata: tuple[tuple[str, str], ...] = ()
-    after: tuple[int, str] | None = None
-    descending: bool = False
-    limit: int = 20
-
-    def metadata_fits(self, row: StoredCompletion) -> bool:
-        return all(row.metadata.get(name) == value for name, value in self.metadata)
-
-
 class AuditNote(msgspec.Struct, frozen=True, kw_only=True):
     """Who changed what."""
 
@@ -127,7 +102,7 @@ class Keys(Protocol):
         """The audit: (number, note) in the order in which they were made, from the one after number `after`."""
 
 
-class Ledger(Protocol):
+class LedgerStore(Protocol):
     async def post(self, records: Sequence[Record]) -> int:
         """Adds entries and counts them in the rollups, in one transaction. -> how many were new."""
 
@@ -159,7 +134,7 @@ class Store(Protocol):
     def keys(self) -> Keys: ...
 
     @property
-    def ledger(self) -> Ledger: ...
+    def ledger(self) -> LedgerStore: ...
 
     @property
     def completions(self) -> Completions: ...

@@ -12,7 +12,7 @@ from antiphon.accounts.stores.contract import StoreError
 Row = Sequence[Any]
 
 
-class Connection(Protocol):
+class DatabaseConnection(Protocol):
     """Inside one transaction."""
 
     async def fetch(self, statement: str, *values: object) -> Sequence[Row]: ...
@@ -26,10 +26,10 @@ class Connection(Protocol):
 class Database(Protocol):
     """Maps the driver's exceptions: StoreDown where a later try may succeed, else StoreError."""
 
-    def reading(self) -> AbstractAsyncContextManager[Connection]:
+    def reading(self) -> AbstractAsyncContextManager[DatabaseConnection]:
         """A transaction that sees one state of the store."""
 
-    def writing(self) -> AbstractAsyncContextManager[Connection]:
+    def writing(self) -> AbstractAsyncContextManager[DatabaseConnection]:
         """A transaction that is committed at its end, and undone by an exception."""
 
 

@@ -202,7 +202,7 @@ class MemoryCompletions:
         return found if found is not None and found.key == key else None
 
     async def list(self, query: CompletionQuery) -> list[StoredCompletion]:
-        rows = [row for row in self._completions.values() if row.key == query.key]
+        rows = [row for row in self._completions.values() if (row.key, row.kind) == (query.key, query.kind)]
         rows = [row for row in rows if query.model is None or row.model == query.model]
         rows = [row for row in rows if query.metadata_fits(row)]
         rows.sort(key=lambda row: (row.time, row.id), reverse=query.descending)

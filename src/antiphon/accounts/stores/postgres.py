@@ -12,7 +12,7 @@ import asyncpg
 from antiphon.accounts.entry import Record
 from antiphon.accounts.rollups import DAY
 from antiphon.accounts.stores.contract import Retention, StoreDown, StoreError
-from antiphon.accounts.stores.database import Connection, Row, pending
+from antiphon.accounts.stores.database import DatabaseConnection, Row, pending
 from antiphon.accounts.stores.sql_ledger import COLUMNS, values_of
 from antiphon.accounts.stores.sql_store import SqlStore
 
@@ -81,7 +81,7 @@ class PostgresDatabase:
             pool.terminate()
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Connection]:
+    async def reading(self) -> AsyncIterator[DatabaseConnection]:
         async with _transaction(self._pool, "repeatable_read", readonly=True) as connection:
             yield connection
 
@@ -138,7 +138,7 @@ class PostgresEntries:
                 await connection.execute("select antiphon_add_day($1)", start // DAY)
         self._made.update(lacking)
 
-    async def insert(self, connection: Connection, records: Sequence[Record]) -> Sequence[Record]:
+    async def insert(self, connection: DatabaseConnection, records: Sequence[Record]) -> Sequence[Record]:
         assert isinstance(connection, PostgresConnection)
         await connection.execute(STAGE)
         rows = [(0, *values_of(record)) for record in records]

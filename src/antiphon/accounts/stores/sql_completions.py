@@ -9,10 +9,10 @@ import msgspec
 
 from antiphon.accounts.rollups import DAY
 from antiphon.accounts.stores.contract import STEP, CompletionQuery, Retention, StoredCompletion
-from antiphon.accounts.stores.database import Connection, Database, Row
+from antiphon.accounts.stores.database import Database, DatabaseConnection, Row
 
 KEEP: Final = (
-    "insert into completions (id, key, time, model, metadata, size) values ($1, $2, $3, $4, $5, $6) "
+    "insert into completions (id, key, time, model, metadata, size, kind) values ($1, $2, $3, $4, $5, $6, $7) "
     "on conflict do nothing"
 )
 KEEP_BODIES: Final = "insert into completion_bodies (id, request, answer) values ($1, $2, $3)"
@@ -20,13 +20,13 @@ RELABEL: Final = "update completions set metadata = $3 where key = $1 and id = $
 COUNT: Final = "update meta set value = value + $1 where name = 'completion_bytes'"
 BYTES: Final = "select value from meta where name = 'completion_bytes'"
 FIND: Final = (
-    "select completions.id, key, time, model, metadata, request, answer from completions "
+    "select completions.id, key, time, model, metadata, kind, request, answer from completions "
     "join completion_bodies on completion_bodies.id = completions.id where key = $1 and completions.id = $2"
 )
 SIZE: Final = "select size from completions where key = $1 and id = $2"
 REMOVE: Final = "delete from completions where id = $1"
-LISTED: Final = "select id, key, time, model, metadata from completions"
-FITS: Final = "where key = $1 and (cast($2 as text) is null or model = $2)"
+LISTED: Final = "select id, key, time, model, metadata, kind from completions"
+FITS: Final = "where key = $1 and (cast($2 as text) is null or model = $2) and kind = $6"
 UP: Final = f"{LISTED} {FITS} and (time, id) > ($3, $4) order by time, id limit $5"
 DOWN: Final = f"{LISTED} {FITS} and (time, id) < ($3, $4) order by time desc, id desc limit $5"
 OLDEST: Final = "select id, time, size from completions order by time, id limit $1"
@@ -41,7 +41,7 @@ class SqlCompletions:
     async def keep(self, completion: StoredCompletion) -> bool:
         size = len(completion.request) + len(completion.answer)
         metadata = msgspec.json.encode(completion.metadata).decode()
-        values = (completion.id, completion.key, completion.time, completion.model, metadata, size)
+        values = (completion.id, completion.key, completion.time, completion.model, metadata, size, completion.kind)
         async with self._database.writing() as connection:
             if not await connection.execute(KEEP, *values):
                 return False
@@ -52,7 +52,7 @@ class SqlCompletions:
     async def find(self, key: str, id: str) -> StoredCompletion | None:
         async with self._database.reading() as connection:
             rows = await connection.fetch(FIND, key, id)
-        return _completion(rows[0], bytes(rows[0][5]), bytes(rows[0][6])) if rows else None
+        return _completion(rows[0], bytes(rows[0][6]), bytes(rows[0][7])) if rows else None
 
     async def list(self, query: CompletionQuery) -> Sequence[StoredCompletion]:
         """Metadata is filtered here: it is short, and databases spell that differently."""
@@ -62,9 +62,8 @@ class SqlCompletions:
             while len(found) < query.limit:
                 statement = DOWN if query.descending else UP
                 size = max(PAGE, query.limit) if query.metadata else query.limit - len(found)
-                rows = [
-                    _completion(row) for row in await connection.fetch(statement, query.key, query.model, *after, size)
-                ]
+                listed = await connection.fetch(statement, query.key, query.model, *after, size, query.kind)
+                rows = [_completion(row) for row in listed]
                 found += [row for row in rows if query.metadata_fits(row)]
                 if len(rows) < size:
                     break
@@ -95,7 +94,7 @@ class SqlCompletions:
             return len(old)
 
 
-async def _remove(connection: Connection, rows: Sequence[tuple[str, int]]) -> None:
+async def _remove(connection: DatabaseConnection, rows: Sequence[tuple[str, int]]) -> None:
     if rows:
         await connection.execute_many(REMOVE, [(id,) for id, _ in rows])
         await connection.execute(COUNT, -sum(size for _, size in rows))
@@ -104,4 +103,6 @@ async def _remove(connection: Connection, rows: Sequence[tuple[str, int]]) -> No
 def _completion(row: Row, request: bytes = b"", answer: bytes = b"") -> StoredCompletion:
     metadata = msgspec.json.decode(row[4], type=dict[str, str])
     id, key, time, model = row[:4]
-    return StoredCompletion(id=id, key=key, time=time, model=model, metadata=metadata, request=request, answer=answer)
+    return StoredCompletion(
+        id=id, key=key, time=time, model=model, kind=row[5], metadata=metadata, request=request, answer=answer
+    )

@@ -10,7 +10,7 @@ import msgspec
 from antiphon.accounts.keys import Key, KeyChanges, KeyRecord, KeySecret
 from antiphon.accounts.rollups import DAY
 from antiphon.accounts.stores.contract import STEP, AuditNote, NameTaken, Retention
-from antiphon.accounts.stores.database import Connection, Database, Row
+from antiphon.accounts.stores.database import Database, DatabaseConnection, Row
 
 VERSION: Final = "select value from meta where name = 'key_version'"
 IDENTITY: Final = "select value from meta where name = 'identity'"
@@ -115,21 +115,21 @@ class SqlKeys:
             return await connection.execute(PRUNE, now - keep.audit_days * DAY, STEP)
 
 
-async def _next_version(connection: Connection) -> int:
+async def _next_version(connection: DatabaseConnection) -> int:
     await connection.execute(NEXT_VERSION)
     return int((await connection.fetch(VERSION))[0][0])
 
 
-async def _version(connection: Connection) -> tuple[int, int]:
+async def _version(connection: DatabaseConnection) -> tuple[int, int]:
     return int((await connection.fetch(IDENTITY))[0][0]), int((await connection.fetch(VERSION))[0][0])
 
 
-async def _check_name(connection: Connection, key: Key) -> None:
+async def _check_name(connection: DatabaseConnection, key: Key) -> None:
     if key.revoked is None and await connection.fetch(NAMED, key.name, key.id):
         raise NameTaken(f"there is a key named {key.name!r}")
 
 
-async def _record(connection: Connection, statement: str, value: str) -> KeyRecord | None:
+async def _record(connection: DatabaseConnection, statement: str, value: str) -> KeyRecord | None:
     rows = await connection.fetch(statement, value)
     if not rows:
         return None
@@ -137,11 +137,11 @@ async def _record(connection: Connection, statement: str, value: str) -> KeyReco
     return KeyRecord(key, await _secrets(connection, key))
 
 
-async def _secrets(connection: Connection, key: Key) -> tuple[KeySecret, ...]:
+async def _secrets(connection: DatabaseConnection, key: Key) -> tuple[KeySecret, ...]:
     return tuple(_secret(row) for row in await connection.fetch(SECRETS, key.id))
 
 
-async def _note(connection: Connection, note: AuditNote) -> None:
+async def _note(connection: DatabaseConnection, note: AuditNote) -> None:
     detail = msgspec.json.encode(note.detail).decode()
     await connection.execute(NOTE, note.time, note.actor, note.action, note.subject, detail)
 

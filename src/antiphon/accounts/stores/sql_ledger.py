@@ -10,7 +10,7 @@ import msgspec
 from antiphon.accounts.entry import LedgerEntry, Record, clean
 from antiphon.accounts.rollups import DAY, MEASURES, Named, days, sum_up
 from antiphon.accounts.stores.contract import STEP, EntryQuery, ListedEntry, Retention
-from antiphon.accounts.stores.database import Connection, Database, Row
+from antiphon.accounts.stores.database import Database, DatabaseConnection, Row
 from antiphon.accounts.usage import UsageQuery, UsageRow
 
 FIELDS: Final = LedgerEntry.__struct_fields__  # the columns have their names
@@ -57,7 +57,7 @@ class EntryTable(Protocol):
     async def prepare(self, starts: Sequence[int]) -> None:
         """Entries of these days will be inserted."""
 
-    async def insert(self, connection: Connection, records: Sequence[Record]) -> Sequence[Record]:
+    async def insert(self, connection: DatabaseConnection, records: Sequence[Record]) -> Sequence[Record]:
         """-> those that were new"""
 
     async def prune(self, keep: Retention, now: int) -> int:
@@ -112,7 +112,7 @@ class SqlLedger:
         return gone
 
 
-async def _names(connection: Connection, starts: Sequence[int]) -> dict[Named, set[str]]:
+async def _names(connection: DatabaseConnection, starts: Sequence[int]) -> dict[Named, set[str]]:
     names: dict[Named, set[str]] = {}
     for start in starts:
         for dimension, name in await connection.fetch(NAMES, start):

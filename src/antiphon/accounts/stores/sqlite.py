@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 from antiphon.accounts.entry import Record
 from antiphon.accounts.rollups import DAY
 from antiphon.accounts.stores.contract import STEP, Retention, StoreDown, StoreError
-from antiphon.accounts.stores.database import Connection, Row, pending
+from antiphon.accounts.stores.database import DatabaseConnection, Row, pending
 from antiphon.accounts.stores.sql_ledger import COLUMNS, values_of
 from antiphon.accounts.stores.sql_store import SqlStore
 
@@ -64,10 +64,10 @@ class SqliteDatabase:
         await self._reader.close()
         await self._writer.close()
 
-    def reading(self) -> AbstractAsyncContextManager[Connection]:
+    def reading(self) -> AbstractAsyncContextManager[DatabaseConnection]:
         return self._reader.transaction("begin")
 
-    def writing(self) -> AbstractAsyncContextManager[Connection]:
+    def writing(self) -> AbstractAsyncContextManager[DatabaseConnection]:
         return self._writer.transaction("begin immediate")
 
     async def used(self) -> int:
@@ -91,7 +91,7 @@ class SqliteEntries:
     async def prepare(self, starts: Sequence[int]) -> None:
         """There are no partitions."""
 
-    async def insert(self, connection: Connection, records: Sequence[Record]) -> Sequence[Record]:
+    async def insert(self, connection: DatabaseConnection, records: Sequence[Record]) -> Sequence[Record]:
         """Nobody else writes meanwhile: what is not there now is not there when it is inserted."""
         have: set[tuple[int, int, int]] = set()
         for boot, worker in {record[:2] for record in records}:
@@ -166,7 +166,7 @@ class _Thread:
             return await self.run(work)
 
     @asynccontextmanager
-    async def transaction(self, begin: str) -> AsyncIterator[Connection]:
+    async def transaction(self, begin: str) -> AsyncIterator[DatabaseConnection]:
         async with self._free:
             try:
                 await self.run(lambda connection: connection.execute(begin))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from antiphon.apis.api import ApiStored
+from antiphon.apis.changes import ApiChange
 from antiphon.apis.responses.output import (
     SAID,
     ResponseFrame,
@@ -20,6 +22,7 @@ from antiphon.apis.responses.output import (
     text_part,
 )
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
+from antiphon.apis.responses.stored import KIND, KeptInput, encode, listed_input
 from antiphon.apis.responses.stream import ResponseStream
 from antiphon.chat.answer_defaults import Document
 
@@ -30,8 +33,26 @@ class ResponsesRequest(msgspec.Struct):
     dropped: Mapping[str, str]
     frame: ResponseFrame
 
+    def to_store(self) -> ApiStored | None:
+        frame = self.frame
+        if frame.input is None or frame.last is None:
+            return None
+        kept = KeptInput(listed_input(frame.id, frame.input), frame.echo["previous_response_id"])
+        answer = {key: value for key, value in frame.last.items() if key != "antiphon"}
+        metadata = frame.echo["metadata"]
+        return ApiStored(KIND, frame.id, frame.last["model"], metadata, encode(kept), encode(answer))
+
+    def was_not_stored(self) -> None:
+        self.frame.echo["store"] = False
+        if self.frame.last is not None:
+            self.frame.last["store"] = False
+
     def stream(self) -> ResponseStream:
         return ResponseStream(self.frame)
+
+    def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
+        """The request is a chat request like any other."""
+        return document, ()
 
     def whole(self, completion: Document) -> Document:
         choice = completion["choices"][0]
@@ -49,25 +70,25 @@ class ResponsesRequest(msgspec.Struct):
 
 
 def output_of(frame: ResponseFrame, choice: Document, status: str) -> list[Document]:
-    """The items of a whole answer: reasoning, a message, calls."""
+    """The items of a whole answer: reasoning, a message, calls. What was followed by something else is complete."""
     message = choice["message"]
-    output: list[Document] = []
-    encrypted = sealed(message) if frame.seals else None
-    if message.get(TEXT) or encrypted is not None:
-        words = message.get(TEXT) or ""
-        item_id = frame.new_id("rs_")
-        output.append(reasoning_item(item_id, words, encrypted, as_summary=frame.as_summary, status="completed"))
-    calls = [
-        call_item(frame, frame.new_id(call_prefix(call)), call, status) for call in message.get("tool_calls") or ()
-    ]
+    called = message.get("tool_calls") or ()
     parts = _parts(message, choice)
     hidden = {*SAID, *SIGNED} if frame.seals else SAID
     extras = {key: value for key, value in message.items() if key not in hidden and value is not None}
-    if not parts and not output and not calls and status == "completed":
+    encrypted = sealed(message) if frame.seals else None
+    words = message.get(TEXT) or ""
+    has_thought = bool(words) or encrypted is not None
+    if not (parts or has_thought or called) and status == "completed":
         parts = [text_part("", [], [])]
+    output: list[Document] = []
+    if has_thought:
+        state = "completed" if parts or extras or called else status
+        item_id = frame.new_id("rs_")
+        output.append(reasoning_item(item_id, words, encrypted, as_summary=frame.as_summary, status=state))
     if parts or extras:
-        output.append(message_item(frame.new_id("msg_"), parts, extras, status))
-    return output + calls
+        output.append(message_item(frame.new_id("msg_"), parts, extras, "completed" if called else status))
+    return output + [call_item(frame, frame.new_id(call_prefix(call)), call, status) for call in called]
 
 
 def _parts(message: Document, choice: Document) -> list[Document]:

@@ -27,10 +27,12 @@ def chat_name(name: str, namespace: object) -> str:
 class ToolList:
     """The tools of a request."""
 
-    def __init__(self, notes: RequestNotes) -> None:
+    def __init__(self, notes: RequestNotes, *, drops: bool = False) -> None:
+        """`drops`: what cannot be offered is left out and named."""
         self.tools: list[Document] = []
         self.own: dict[str, Own] = {}  # by the name that chat knows; those in a namespace
         self._notes = notes
+        self._drops = drops
 
     def read(self, value: object, path: str = "tools", namespace: str | None = None) -> None:
         """Raises RequestError or RequestFault."""
@@ -54,6 +56,8 @@ class ToolList:
                 raise missing(f"{path}.tools")
             self._notes.drop_others(tool, ("type", "name", "tools"), path)
             self.read(tool["tools"], f"{path}.tools", text_of(tool, "name", path))
+        elif self._drops and not self._notes.strict:
+            self._notes.drop(path, NO_BUILT_IN)
         else:
             raise unsupported_value(f"{path}.type", kind, NO_BUILT_IN)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from antiphon.flow.endpoints.chat import CHAT
 from antiphon.flow.endpoints.completions import COMPLETIONS
+from antiphon.flow.endpoints.counting import COUNTING
 from antiphon.flow.endpoints.embeddings import EMBEDDINGS
 from antiphon.flow.endpoints.endpoint import Endpoint, LocalEndpoint
 from antiphon.flow.endpoints.moderations import MODERATIONS
@@ -15,5 +16,11 @@ from antiphon.flow.endpoints.moderations import MODERATIONS
 __all__ = ["CHAT", "ENDPOINTS", "Endpoint", "LocalEndpoint"]
 
 ENDPOINTS: Final[Mapping[str, Endpoint[Any] | LocalEndpoint[Any]]] = MappingProxyType(
-    {"chat": CHAT, "completions": COMPLETIONS, "embeddings": EMBEDDINGS, "moderations": MODERATIONS}
+    {
+        "chat": CHAT,
+        "completions": COMPLETIONS,
+        "counting": COUNTING,
+        "embeddings": EMBEDDINGS,
+        "moderations": MODERATIONS,
+    }
 )

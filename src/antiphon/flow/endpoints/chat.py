@@ -108,9 +108,9 @@ class ChatEndpoint:
         if body is not None:
             return self.open_plain(turn, gateway, upstream, attempt, ready, body)
         prepare = partial(upstream.prepare, model=attempt.model, strict=turn.strict, key=turn.key)
-        document = sent_document(request, upstream)
+        document, own_changes = _fitted(turn, sent_document(request, upstream), upstream)
         prepared = prepare(document)
-        turn.changes = prepared.changes
+        turn.changes = own_changes + prepared.changes
         sources = request.n if upstream.lacks_n else 1
         has_seed = isinstance(document.get("seed"), int)
         if sources > 1:
@@ -153,6 +153,14 @@ class ChatEndpoint:
         assert turn.usage is not None
         completion = _writer(turn, gateway).completion(document, turn.usage)
         return completion if turn.api_request is None else turn.api_request.whole(completion)
+
+
+def _fitted(turn: ChatTurn, document: Document, upstream: Upstream) -> tuple[Document, tuple[Change, ...]]:
+    """Another API's request, as this upstream takes it."""
+    if turn.api_request is None:
+        return document, ()
+    document, changes = turn.api_request.fit(document, upstream.protocol)
+    return document, tuple(Change(*change) for change in changes)
 
 
 def chat_fold(turn: ChatTurn, gateway: Gateway, n: int, think: bool) -> Fold:

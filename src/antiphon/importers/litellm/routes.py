@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from antiphon.importers.litellm.deployments import Deployment, weigh
 from antiphon.importers.litellm.values import Notes
-from antiphon.routing.patterns import STAR, Patterns, is_pattern, starred
+from antiphon.routing.patterns import STAR, ModelPatterns, is_pattern, starred
 
 LONGEST_NAME: Final = 256
 MOST_TARGETS: Final = 100
@@ -120,7 +120,7 @@ def _find(draft: Draft, model: str) -> list[dict[str, Any]] | None:
     if model in draft.routes:
         targets = draft.routes[model]
         return [target if "model" in target or is_pattern(model) else {**target, "model": model} for target in targets]
-    pattern = Patterns(name for name in draft.routes if is_pattern(name)).find(model)
+    pattern = ModelPatterns(name for name in draft.routes if is_pattern(name)).find(model)
     if pattern is None:
         return None
     star = starred(pattern, model) or ""

@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.chat.request import KNOWN
 from antiphon.errors import RouteError
-from antiphon.protocols.bedrock.families import Family, family_of
+from antiphon.protocols.bedrock.families import ModelFamily, family_of
 from antiphon.protocols.bedrock.messages import BedrockConversation, instruction_texts
 from antiphon.protocols.bedrock.thinking import Plan, ThinkingRequest, plan
 from antiphon.protocols.bedrock.tools import Tools
@@ -65,7 +65,7 @@ class _Request:
         self._document = {**document, **extra} if isinstance(extra, dict) else document
         self._model = model
         self._facts = facts
-        self._family: Family = family_of(model)
+        self._family: ModelFamily = family_of(model)
         self._changes = Changes(strict=strict)
         self._additional: Document = {}
 

@@ -7,7 +7,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelFamily:
     """How the models of one maker take what Converse has no field for, in `additionalModelRequestFields`."""
 
     mark: str  # in the model's id: "us.anthropic.claude-…"
@@ -16,21 +16,21 @@ class Family:
     keeps_tools: bool = False  # takes tools and tool choices in its maker's own shape
 
 
-UNKNOWN: Final = Family("", effort="output_config")
-CLAUDE: Final = Family("anthropic.", effort="claude", keeps_tools=True)
+UNKNOWN: Final = ModelFamily("", effort="output_config")
+CLAUDE: Final = ModelFamily("anthropic.", effort="claude", keeps_tools=True)
 FAMILIES: Final = (
     CLAUDE,
-    Family("amazon.nova", effort="nova", top_k=("inferenceConfig", "topK")),
-    Family("openai.", effort="reasoning_effort"),
-    Family("qwen.", effort="reasoning_config"),
-    Family("deepseek.", effort="reasoning_config"),
-    Family("meta."),
-    Family("mistral."),
-    Family("cohere.", top_k=("k",)),
+    ModelFamily("amazon.nova", effort="nova", top_k=("inferenceConfig", "topK")),
+    ModelFamily("openai.", effort="reasoning_effort"),
+    ModelFamily("qwen.", effort="reasoning_config"),
+    ModelFamily("deepseek.", effort="reasoning_config"),
+    ModelFamily("meta."),
+    ModelFamily("mistral."),
+    ModelFamily("cohere.", top_k=("k",)),
 )
 
 
-def family_of(model: str) -> Family:
+def family_of(model: str) -> ModelFamily:
     """An ARN of an inference profile may not tell its maker."""
     name = model.lower()
     return next((family for family in FAMILIES if family.mark in name), UNKNOWN)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from antiphon.protocols.bedrock.families import CLAUDE, Family
+from antiphon.protocols.bedrock.families import CLAUDE, ModelFamily
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.parts import Document
@@ -39,7 +39,7 @@ class ThinkingRequest:
     changes: Changes
 
 
-def plan(document: Document, family: Family, asked: ThinkingRequest) -> Plan:
+def plan(document: Document, family: ModelFamily, asked: ThinkingRequest) -> Plan:
     """A client's own `thinking` (Claude's shape) goes along as it is and decides alone."""
     own = document.get("thinking")
     if isinstance(own, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.protocols.bedrock.blocks import cache_point
-from antiphon.protocols.bedrock.families import Family
+from antiphon.protocols.bedrock.families import ModelFamily
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import Document
@@ -19,7 +19,7 @@ class Tools:
 
     __slots__ = ("_changes", "_facts", "_family", "additional", "config")
 
-    def __init__(self, facts: ModelFacts, family: Family, changes: Changes) -> None:
+    def __init__(self, facts: ModelFacts, family: ModelFamily, changes: Changes) -> None:
         self.config: Document | None = None
         self.additional: Document = {}  # what goes into additionalModelRequestFields
         self._facts = facts

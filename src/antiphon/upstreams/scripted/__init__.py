@@ -12,7 +12,7 @@ from antiphon.upstreams.scripted.answers import LANGUAGES
 from antiphon.upstreams.scripted.faults import FAULTS
 from antiphon.upstreams.scripted.language import Credential
 from antiphon.upstreams.scripted.received import Received
-from antiphon.upstreams.scripted.reply import Reply, ToolCall
+from antiphon.upstreams.scripted.reply import Reply, ScriptedCall
 from antiphon.upstreams.scripted.script import (
     Ending,
     Script,
@@ -40,10 +40,10 @@ __all__ = [
     "Reply",
     "Script",
     "ScriptWait",
+    "ScriptedCall",
     "ScriptedUpstream",
     "Send",
     "Step",
-    "ToolCall",
     "cut",
     "error",
     "hang",

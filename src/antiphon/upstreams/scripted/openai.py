@@ -20,7 +20,7 @@ from antiphon.upstreams.scripted.language import (
     as_asked,
 )
 from antiphon.upstreams.scripted.received import Received
-from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
+from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
 from antiphon.upstreams.scripted.script import Script, error, event, json_answer
 
 Document = dict[str, Any]
@@ -248,13 +248,13 @@ def _entry(token: str, logprob: float) -> Document:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode())}
 
 
-def _whole_call(call: ToolCall) -> Document:
+def _whole_call(call: ScriptedCall) -> Document:
     if call.custom:
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.input}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.input}}
 
 
-def _call_deltas(place: int, call: ToolCall, legacy: bool) -> Iterator[Document]:
+def _call_deltas(place: int, call: ScriptedCall, legacy: bool) -> Iterator[Document]:
     if legacy:
         yield {"function_call": {"name": call.name, "arguments": ""}}
         for piece in pieces(call.input):

@@ -23,7 +23,7 @@ _PIECE = re.compile(r"\s*(?:\w+|[^\w\s]+)|\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class ScriptedCall:
     id: str
     name: str
     input: str  # arguments as JSON, or a custom tool's text
@@ -35,7 +35,7 @@ class Reply:
     """One choice, before it is spelled as a completion or as chunks."""
 
     text: str = ""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ScriptedCall, ...] = ()
     finish: str = "stop"
     legacy: bool = False  # asked with `functions`: answered with `function_call`
     reasoning: str = ""
@@ -162,15 +162,15 @@ def _untried(document: Document, names: list[str]) -> str:
     return next((name for name in names if name not in called), names[-1])
 
 
-def _call(document: Document, tool: Document, index: int) -> ToolCall:
+def _call(document: Document, tool: Document, index: int) -> ScriptedCall:
     seed = sha256(msgspec.json.encode([document.get("messages"), index])).hexdigest()
     name = _name(tool)
     if "custom" in tool:
-        return ToolCall(f"call_{seed[:24]}", name, last_text(document) or "text", custom=True)
+        return ScriptedCall(f"call_{seed[:24]}", name, last_text(document) or "text", custom=True)
     inner = tool.get("function") or tool
     schema = inner.get("parameters") if isinstance(inner, dict) else None
     value = instance(schema) if isinstance(schema, dict) and schema else {}
-    return ToolCall(f"call_{seed[:24]}", name, _json(value))
+    return ScriptedCall(f"call_{seed[:24]}", name, _json(value))
 
 
 def _answers_tool(document: Document) -> bool:

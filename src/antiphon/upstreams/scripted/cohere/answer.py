@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
-from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
+from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
 
 Document = dict[str, Any]
 
@@ -76,11 +76,11 @@ def citation(reply: Reply) -> Document:
     return {**place, "sources": [source], "type": "TEXT_CONTENT"}
 
 
-def call_of(call: ToolCall) -> Document:
+def call_of(call: ScriptedCall) -> Document:
     return {"id": call_id(call), "type": "function", "function": {"name": call.name, "arguments": call.input}}
 
 
-def call_id(call: ToolCall) -> str:
+def call_id(call: ScriptedCall) -> str:
     return f"{call.name}_{call.id.removeprefix('call_')[:12]}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
-from antiphon.upstreams.scripted.reply import Reply, ToolCall, pieces
+from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
 from antiphon.upstreams.scripted.signatures import sign
 
 Document = dict[str, Any]
@@ -153,7 +153,7 @@ def sign_call(name: str, args: object) -> str:
     return sign("call", name + "\0" + msgspec.json.encode(args, order="sorted").decode())
 
 
-def arguments(call: ToolCall) -> Any:
+def arguments(call: ScriptedCall) -> Any:
     try:
         return msgspec.json.decode(call.input)
     except msgspec.DecodeError:

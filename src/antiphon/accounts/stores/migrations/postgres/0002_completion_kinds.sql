@@ -1,0 +1,1 @@
+alter table completions add column kind text not null default 'chat.completion';

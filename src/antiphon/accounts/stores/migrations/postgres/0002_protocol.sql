@@ -1,0 +1,2 @@
+-- The protocol that the upstream of a turn speaks.
+alter table entries add column protocol text;

@@ -1,0 +1,1 @@
+"""Gemini's generateContent API: its requests as Chat Completions requests, and answers as GenerateContentResponses."""

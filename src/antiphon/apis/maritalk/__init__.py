@@ -1,0 +1,1 @@
+"""Maritaca's older API, to which its library `maritalk` posts: `/api/chat/inference`."""

@@ -1,0 +1,1 @@
+"""The admin API under `/admin/v1` (docs/control.md)."""
