@@ -83,6 +83,11 @@ class LeasedLimiter(Limiter):
 
     # Turns
 
+    def change_limits(self, limits: Sequence[Limit]) -> None:
+        super().change_limits(limits)
+        for part in self._parts.values():
+            part.change_limits(limits)
+
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         result = super().admit(caller, model, cost)
         if isinstance(result, Hold):
@@ -128,6 +133,10 @@ class LeasedLimiter(Limiter):
                     if name not in tightest or left < tightest[name].remaining:
                         tightest[name] = Standing(most, left, spent * MINUTE // most)
         return tightest
+
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        found = self.standings(caller, model)
+        return found.get("requests_per_minute"), found.get("tokens_per_minute")
 
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:
         """The counters are told with the next exchange; they keep what is more."""

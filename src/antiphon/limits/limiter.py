@@ -75,6 +75,11 @@ class Limiter:
         if is_new and not table.release(worker):
             raise TimeoutError("the table of limits is locked by a process that does not run")
 
+    def change_limits(self, limits: Sequence[Limit]) -> None:
+        """Other settings. What was spent stays with a limit of the same name; turns that run keep what they hold."""
+        self.limits = tuple(limits)
+        self._rows.clear()
+
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         """Holds `cost` in every limit that applies, and counts a request; or does nothing at all. `model`: as routes
         name it; names that clients make up would fill the table where a limit is per model."""
@@ -151,6 +156,23 @@ class Limiter:
             except Moved:
                 continue
         return tightest
+
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        """As `standings`, of requests and of tokens."""
+        requests = tokens = None
+        now = self.clock.read()
+        for row in self._rows.get((caller, model), ()):
+            if not row.has_minutes:
+                continue
+            try:
+                of_row, tokens_of_row = row.usual_standings(self.table.memory, now)
+            except Moved:
+                continue
+            if requests is None or (of_row is not None and of_row.remaining < requests.remaining):
+                requests = of_row
+            if tokens is None or (tokens_of_row is not None and tokens_of_row.remaining < tokens.remaining):
+                tokens = tokens_of_row
+        return requests, tokens
 
     # After a crash, and at start
 
