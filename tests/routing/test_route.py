@@ -50,3 +50,13 @@ def test_a_long_name_is_not_repeated_whole() -> None:
 
 def test_names_leave_out_the_star_and_keep_the_settings_order() -> None:
     assert RouteTable([SLOW, ANY, FAST]).names() == ["org/slow:1", "fast"]
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_a_step_of_a_path_is_no_model_of_a_pattern(name: str) -> None:
+    table = RouteTable([ANY, Route("up/*", (Target("up", "*", 1, 0),)), Route("v/*", (Target("up", "a-*", 1, 0),))])
+    for model in (name, f"up/{name}"):
+        with pytest.raises(RouteError):
+            table.find(model)
+    assert table.find(f"v/{name}").targets[0].model == f"a-{name}"
+    assert table.find("up/...").targets[0].model == "..."

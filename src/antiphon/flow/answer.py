@@ -99,8 +99,9 @@ class Turns:
     def _admit(self, turn: AnyTurn, endpoint: AnyEndpoint[Any]) -> bool:
         """False: it has to wait. Raises AntiphonError: its key may not use the model, or a limit is reached."""
         gateway = self._gateway
-        if not isinstance(endpoint, LocalEndpoint):
-            turn.check_model()
+        if endpoint is CHAT or not isinstance(endpoint, LocalEndpoint):  # of an ABC: 0.3 us
+            if turn.account is not None and turn.account.allows is not None:
+                turn.check_model()
             if gateway.billing is not None:
                 turn.route = gateway.routes.match(turn.request.model)
                 if turn.route is None:

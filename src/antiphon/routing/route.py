@@ -10,6 +10,8 @@ from antiphon.errors import RouteError
 from antiphon.routing.patterns import STAR, ModelPatterns, is_pattern, starred
 
 ECHO_LIMIT: Final = 200
+# No model's names [no-steps]: in the path of an upstream, servers would read them as steps (RFC 3986 §5.2.4).
+STEPS: Final = frozenset({"", ".", ".."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,16 @@ class RouteTable:
 
     def match(self, model: str) -> Route | None:
         route = self.match_written(model)
-        return route.named(model) if route is not None and route.model in self._renaming else route
+        if route is None or route.model not in self._renaming:
+            return route
+        named = route.named(model)
+        return None if any(target.model in STEPS for target in named.targets) else named
 
     def match_written(self, model: str) -> Route | None:
         """As the settings have it, with the `*` of its targets."""
         route = self._routes.get(model)
         if route is None:
-            pattern = self._patterns.find(model)
+            pattern = None if model in STEPS else self._patterns.find(model)
             route = None if pattern is None else self._routes[pattern]
         return route
 

@@ -37,6 +37,7 @@ from antiphon.server.paths import (
     CHAT,
     EXACT,
     HEALTH,
+    STORED,
     STORED_LISTS,
     EndpointName,
     PathMatch,
@@ -109,12 +110,12 @@ class App:
         request_id = "req_" + self._gateway.entropy(16).hex()
         try:
             admission = request.admission or self._admit(request)
-            if not self._wrong_keys.is_calm:
+            if self._wrong_keys.waiting:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
             place = admission.place
-            if place.endpoint is EndpointName.STORED and request.method != b"OPTIONS":
+            if place.endpoint is STORED and request.method != b"OPTIONS":
                 self._begin_stored(exchange, request_id, admission)
             elif (request.method == b"POST" and place.endpoint is not EndpointName.SHOW) or (
                 place.relay and request.method != b"OPTIONS"
@@ -164,7 +165,7 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
-        if place is None or (self._stored is None and place.endpoint is EndpointName.STORED):
+        if place is None or (self._stored is None and place.endpoint is STORED):
             raise unknown_path(request)
         if place.several:
             place = listed_by(place, request.headers)
@@ -177,7 +178,10 @@ class App:
         key = None if self._keys.is_empty else self._keys.admit(headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
-        return Admission(place, dialect, key)
+        admission = Admission(place, dialect, key)
+        if request.known_head is not None and self._keys.is_static(key):
+            request.known_head.admission = admission
+        return admission
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""

@@ -30,6 +30,7 @@ class EndpointName(Enum):
 
 
 CHAT = EndpointName.CHAT  # an Enum looks a member up by a descriptor, in 0.1 us
+STORED = EndpointName.STORED
 HEALTH = frozenset({EndpointName.HEALTH, EndpointName.READY})  # need no key, and are answered in any crowd
 
 

@@ -109,7 +109,10 @@ def _read_query(query: bytes) -> dict[str, str]:
         pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100)
     except ValueError:
         raise RequestError("The query has too many fields.") from None
-    return dict(pairs)
+    found = dict(pairs)
+    if any("\0" in name + value for name, value in found.items()):
+        raise RequestError("The query holds a NUL character.", code="invalid_value")
+    return found
 
 
 def _read_limit(asked: dict[str, str]) -> int:
