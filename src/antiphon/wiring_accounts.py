@@ -168,11 +168,9 @@ class WorkerAccounts:
 
 
 def open_accounts(
-    settings: Settings, plan: AccountsPlan | None, number: int, policies: Policies, keys: StaticKeys, log: Log
-) -> WorkerAccounts | None:
-    """`number`: the worker's. None: accounts are off."""
-    if plan is None:
-        return None
+    settings: Settings, plan: AccountsPlan, number: int, policies: Policies, keys: StaticKeys, log: Log
+) -> WorkerAccounts:
+    """`number`: the worker's."""
     issued = _issued_keys(settings, plan, policies)
     journal = JournalWriter(plan.journal, number, log.error)
     limiter = _limiter(settings, plan, number, log)
@@ -182,20 +180,33 @@ def open_accounts(
         return static or (ANYBODY if key is None else issued.caller(key) or Caller(key))
 
     take_over(limiter, plan.journal, journal.boot, find)
+    billing = _billing(settings, limiter, journal)
+    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
+    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
+    if isinstance(limiter, LeasedLimiter):
+        tasks.append(asyncio.create_task(limiter.run()))
+    return WorkerAccounts(issued, billing, journal, tuple(tasks))
+
+
+def renew_accounts(
+    settings: Settings, plan: AccountsPlan, policies: Policies, opened: WorkerAccounts
+) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
+    """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
+    issued = _issued_keys(settings, plan, policies)
+    billing = _billing(settings, opened.billing.limiter, opened.journal)
+    return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
+
+
+def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter) -> TurnBilling:
     vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
     accounts = settings.accounts
-    billing = TurnBilling(
+    return TurnBilling(
         limiter,
         journal,
         Prices(model_table(settings), vendors),
         reserve_output=accounts.reserve_output,
         runs_on=accounts.on_limit == "run",
     )
-    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
-    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
-    if isinstance(limiter, LeasedLimiter):
-        tasks.append(asyncio.create_task(limiter.run()))
-    return WorkerAccounts(issued, billing, journal, tuple(tasks))
 
 
 def _limiter(settings: Settings, plan: AccountsPlan, number: int, log: Log) -> Limiter:
@@ -241,9 +252,8 @@ def static_keys(settings: Settings) -> StaticKeys:
     return StaticKeys(tuple(keys), callers)
 
 
-def key_ring(settings: Settings, keys: StaticKeys, accounts: WorkerAccounts | None) -> KeyRing:
-    issued = None if accounts is None else accounts.issued.find
-    return KeyRing(keys.keys, required=settings.server.auth, issued=issued)
+def key_ring(settings: Settings, keys: StaticKeys, issued: IssuedKeys | None) -> KeyRing:
+    return KeyRing(keys.keys, required=settings.server.auth, issued=None if issued is None else issued.find)
 
 
 def _issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:
