@@ -18,6 +18,7 @@ from antiphon.apis import API_DIALECTS
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
+from antiphon.document import Document
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
@@ -25,7 +26,7 @@ from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Judge, Upstream
+from antiphon.flow.ports import Judge, Upstream
 from antiphon.flow.turn import Meter
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server

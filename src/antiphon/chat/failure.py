@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.redact import redact
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 
 __all__ = ["is_error", "is_failure", "malformed", "read_failure", "redact"]

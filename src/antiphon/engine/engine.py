@@ -10,10 +10,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.engine.launcher import BATCH, RunningEngine
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
@@ -24,7 +25,6 @@ from antiphon.engine.template import ChatTemplate
 from antiphon.engine.watchdog import Watchdog
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 Found = TypeVar("Found")
 MOMENT: Final = 0.01  # seconds
 MOMENTS: Final = 100

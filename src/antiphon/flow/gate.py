@@ -31,8 +31,9 @@ from typing import Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.flow.gate_choice import EarlyLook, GateChoice, GateEvent, GateState, Held, Look, Passing
-from antiphon.flow.ports import Document, Texts
+from antiphon.flow.ports import Texts
 from antiphon.safety.annotation import merged
 from antiphon.safety.policy import Annotations, Decision, Policy, Results
 from antiphon.safety.verdict import CALM, FAILURE, NOTHING, Verdict

@@ -10,12 +10,13 @@ from typing import Any, Final, TypeVar
 from antiphon.chat.moderated_text import readings
 from antiphon.chat.outline import Outline
 from antiphon.chat.together import Join
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError, UpstreamError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.judge_large import ask_large
-from antiphon.flow.ports import Document, Judge, Scope, Texts
+from antiphon.flow.ports import Judge, Scope, Texts
 from antiphon.flow.stream import PROMPT_RESULTS, Stream
 from antiphon.flow.stream_parts import GateKeeper, Machine
 from antiphon.flow.turn import OUR_FAULT, AnyTurn

@@ -13,13 +13,14 @@ import msgspec
 
 from antiphon.chat.moderated_text import readings
 from antiphon.chat.plain_answer import PlainAnswer, annotated, judged_texts, says_once
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.flow.endpoints.chat import CHAT, ChatTurn, chat_fold
 from antiphon.flow.fast_path import FastTarget, fast_answer
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import annotations_for, find_policy, note_answer
-from antiphon.flow.ports import Call, Document, Upstream
+from antiphon.flow.ports import Call, Upstream
 from antiphon.flow.stream import Stream
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, Attempt
 from antiphon.safety.annotation import merged_prompts

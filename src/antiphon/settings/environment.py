@@ -10,11 +10,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 
+from antiphon.document import Document
 from antiphon.settings.faults import Path, SettingsFault, printable
 from antiphon.settings.names import PREFIX, Named, SettingNames
 from antiphon.settings.schema import ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.secret import Secret
-from antiphon.settings.validate import Document, Faults, Places
+from antiphon.settings.validate import Faults, Places
 from antiphon.settings.value_types import Form, ValueType
 
 SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}

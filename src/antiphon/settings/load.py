@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from antiphon.document import Document
 from antiphon.settings import cross_checks, embedded, environment, evaluators, models, upstreams
 from antiphon.settings.faults import SettingsError, SettingsFault, printable
 from antiphon.settings.model import Settings
 from antiphon.settings.schema import ROOT, SERVER
 from antiphon.settings.secret import reason
-from antiphon.settings.validate import Document, Faults, Places, Validator
+from antiphon.settings.validate import Faults, Places, Validator
 from antiphon.settings.value_types import Site
 
 DEFAULT_PATH = "antiphon.toml"

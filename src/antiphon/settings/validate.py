@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.settings.faults import Path, SettingsFault, Wrong, printable, quoted
 from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.toml_lines import locate
 from antiphon.settings.value_types import Site, ValueType, closest, name_type, suggest
-
-Document = dict[str, Any]
 
 
 class Failed(Enum):
