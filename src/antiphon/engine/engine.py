@@ -77,7 +77,7 @@ class Engine:
             try:
                 return await ask(native)
             except EngineLost as lost:
-                await self._mourn(native)
+                await self._wait_for_exit(native)
                 if not lost.unreached and again:  # an engine may have died of this very question
                     raise
                 again = again or not lost.unreached
@@ -91,11 +91,11 @@ class Engine:
                 try:
                     return await work(native)
                 except EngineLost as lost:
-                    await self._mourn(native)
+                    await self._wait_for_exit(native)
                     if not lost.unreached:
                         raise
 
-    async def _mourn(self, native: NativeClient) -> None:
+    async def _wait_for_exit(self, native: NativeClient) -> None:
         """Until the engine's end has been noticed everywhere, so that its slots are not given to the next."""
         for _ in range(MOMENTS):
             if self.watchdog.running is None or self.watchdog.running.client is not native:

@@ -81,7 +81,7 @@ class NativeClient:
         """For how long calls have waited without hearing anything; 0 where none waits."""
         return max(self._work.silence(), self._questions.silence())
 
-    def forgive(self) -> None:
+    def reset_clock(self) -> None:
         """Counts silence from now on."""
         self._work.hear()
         self._questions.hear()

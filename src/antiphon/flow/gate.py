@@ -36,7 +36,7 @@ from antiphon.flow.gate_choice import EarlyLook, GateChoice, GateEvent, GateStat
 from antiphon.flow.ports import Texts
 from antiphon.safety.annotation import merged
 from antiphon.safety.policy import Annotations, Decision, Policy, Results
-from antiphon.safety.verdict import CALM, FAILURE, NOTHING, Verdict
+from antiphon.safety.verdict import CLEAN, FAILURE, NOTHING, Verdict
 from antiphon.safety.window import TextWindow
 
 RESULTS: Final = "content_filter_results"
@@ -506,7 +506,7 @@ def read_frame(frame: bytes) -> Document:
 def _verdict(choice: GateChoice) -> Verdict:
     """On all that the choice has said. What nobody has judged is no clean text; a choice that says nothing is clean."""
     if not choice.size:
-        return CALM
+        return CLEAN
     return choice.worst if choice.judged == choice.size else choice.worst | FAILURE
 
 

@@ -23,7 +23,7 @@ from antiphon.flow.turn import OUR_FAULT, AnyTurn
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Annotations, Decision, Policy
-from antiphon.safety.verdict import CALM, FAILURE, OVER_LENGTH, TOO_LONG, Stage, Verdict
+from antiphon.safety.verdict import CLEAN, FAILURE, OVER_LENGTH, TOO_LONG, Stage, Verdict
 
 # Two phrases by which LiteLLM's client knows a block: in its later versions the first, in all the code in brackets.
 BLOCKED: Final = (
@@ -74,7 +74,7 @@ def ask_texts(
             return asyncio.ensure_future(ask_large(judge, Stage.PROMPT, found, outline, turn.scope))
         return judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
-    known.set_result(FAILURE if found is None else OVER_LENGTH if found else CALM)
+    known.set_result(FAILURE if found is None else OVER_LENGTH if found else CLEAN)
     return known
 
 
@@ -125,7 +125,7 @@ async def judge_answer(turn: AnyTurn, gateway: Gateway, texts: Texts, document: 
     asked = [_ask_answer(judge, texts.whole(choice), turn.scope) for choice in choices]
     shows = bool(annotations_for(turn))
     for choice, future in zip(choices, asked, strict=True):
-        verdict = CALM if future is None else await future
+        verdict = CLEAN if future is None else await future
         decision = policy.answer.decide(verdict)
         note_answer(turn, choice["index"], verdict, decision)
         if decision.blocked:

@@ -24,7 +24,7 @@ from antiphon.flow.ports import Call, Upstream
 from antiphon.flow.stream import Stream
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, Attempt
 from antiphon.safety.annotation import merged_prompts
-from antiphon.safety.verdict import CALM, Stage, Verdict
+from antiphon.safety.verdict import CLEAN, Stage, Verdict
 
 Begun = tuple[Upstream, Gather | Stream]  # an attempt: ended already, or a stream under way
 
@@ -96,7 +96,7 @@ class QuickTurn(msgspec.Struct):
         judge = self.gateway.judge
         assert judge is not None
         if not texts:
-            done(CALM)
+            done(CLEAN)
             return
         later = partial(self._later, done)
         known = judge.ask_now(stage, [each for text in texts for each in readings(text)], self.turn.scope, later)

@@ -36,10 +36,12 @@ def overlay(document: Document, environ: Mapping[str, str], places: Places, faul
             chosen[found[0]] = (variable, found[1])
     # Whole tables before the keys in them.
     for path, (variable, node) in sorted(chosen.items(), key=lambda item: len(item[0])):
-        lay(document, path, node, environ[variable], variable, places, faults)
+        apply_override(document, path, node, environ[variable], variable, places, faults)
 
 
-def lay(document: Document, path: Path, node: Node, text: str, variable: str, places: Places, faults: Faults) -> None:
+def apply_override(
+    document: Document, path: Path, node: Node, text: str, variable: str, places: Places, faults: Faults
+) -> None:
     """One override."""
     if isinstance(node, TableSchema) and text in node.short:
         path, node = (*path, node.short[text]), node.keys[node.short[text]]

@@ -45,7 +45,7 @@ def load_text(
     environment.overlay(document, environ, places, faults)
     if listen is not None:
         at = ("server", "listen")
-        environment.lay(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
+        environment.apply_override(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
     embedded.check(document, faults, places)
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
     embedded.complete(document, site.cores)
