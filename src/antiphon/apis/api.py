@@ -79,6 +79,29 @@ class ApiStored(NamedTuple):
     answer: bytes
 
 
+class EventReader(Protocol):
+    """Reads the stream of an upstream that speaks the client's API."""
+
+    def feed(self, event: Document) -> list[Document]:
+        """Chat chunks. Raises UpstreamError."""
+
+
+@runtime_checkable
+class NativeRequest(Protocol):
+    """An ApiRequest that an upstream may take as it is, at an endpoint of its own. Its answer is read into chat."""
+
+    @property
+    def native_endpoint(self) -> str: ...
+
+    @property
+    def native(self) -> Document: ...
+
+    def read_answer(self, document: Document) -> Document:
+        """A whole answer as a chat completion. Raises UpstreamError."""
+
+    def read_events(self) -> EventReader: ...
+
+
 @runtime_checkable
 class StoringRequest(Protocol):
     """An ApiRequest whose answer may be kept."""

@@ -382,7 +382,7 @@ async def _finish(turn: AnyTurn, gateway: Gateway, stream: Stream) -> None:
 
 
 def _fail(turn: AnyTurn, error: AntiphonError) -> int:
-    if turn.api_request is not None:
+    if turn.api_request is not None and not turn.is_native:
         rename(error, turn.api_request.names)
     turn.error = error.with_traceback(None)  # its frames hold the turn, which holds it
     turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)

@@ -127,6 +127,7 @@ class Turn(msgspec.Struct, Generic[R]):
     cut_short: Callable[[], None] | None = None  # ends its stream with `length`
     api_request: ApiRequest | None = None  # where the client speaks another API
     api_stream: ApiStream | None = None  # … and asked for a stream
+    is_native: bool = False  # … and so does the upstream of the last attempt
 
     @property
     def payer(self) -> str | None:
@@ -167,6 +168,8 @@ class Turn(msgspec.Struct, Generic[R]):
 
     def _use_own_names(self, out: Document, asked: ApiRequest) -> None:
         """The receipt of another API's request names that API's parameters."""
+        if self.is_native:
+            return
         for change in (*out["dropped"], *out["rewritten"]):
             change["param"] = own_name(change["param"], asked.names)
         out["dropped"] += [{"param": param, "reason": reason} for param, reason in asked.dropped.items()]

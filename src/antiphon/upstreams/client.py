@@ -40,7 +40,7 @@ ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
-CONFORMED = frozenset({"completions", "embeddings"})  # those whose answers are read; others are relayed
+CONFORMED = frozenset({"completions", "embeddings", "responses"})  # those whose answers are read; others are relayed
 Log = Callable[[str], None]
 Sign = Callable[[bytes, bytes], bytes]  # (path, body) -> ready-made lines
 

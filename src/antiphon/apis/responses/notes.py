@@ -17,6 +17,11 @@ class RequestNotes(msgspec.Struct):
     strict: bool
     names: dict[str, str] = msgspec.field(default_factory=dict)
     dropped: dict[str, str] = msgspec.field(default_factory=dict)
+    refusal: RequestError | None = None  # why a chat request cannot say it; an upstream of this API may take it
+    beside: list[object] = msgspec.field(default_factory=list)  # items that are of no chat request
+
+    def refuse(self, error: RequestError) -> None:
+        self.refusal = self.refusal or error
 
     def drop(self, param: str, reason: str = NOT_IN_CHAT) -> None:
         """Names what is not sent. Strict refuses it."""

@@ -37,6 +37,13 @@ KINDS: Final[Mapping[str, CallKind]] = {
 }
 
 
+PREFIXES: Final[Mapping[str, str]] = {
+    "message": "msg_",
+    "reasoning": "rs_",
+    **{kind.item: kind.prefix for kind in KINDS.values()},
+}
+
+
 class ResponseFrame(msgspec.Struct):
     """All of a response that is known before its answer."""
 
@@ -155,6 +162,11 @@ def call_item(frame: ResponseFrame, item_id: str, call: Document, status: str) -
     others = {**body, **call}
     known = {"function", "custom", "index", *item}
     return item | {key: value for key, value in others.items() if key not in known}
+
+
+def native_item(frame: ResponseFrame, item: Document) -> Document:
+    """An item of an upstream that speaks this API, with an id of ours."""
+    return {**item, "id": frame.new_id(PREFIXES.get(item.get("type", ""), "item_"))}
 
 
 def call_prefix(call: Document) -> str:
