@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.api import EVENTS
 from antiphon.apis.messages.answer import bare, call_extras, write_citation
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 
