@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -38,7 +39,6 @@ from antiphon.upstreams.catalog import CATALOG
 
 MOST_GATEWAYS: Final = 64  # of one machine, with the same settings
 SPARE: Final = 16  # workers: with a few more or less, the limits keep their file
-RETRY: Final = 0.5  # seconds
 RESTORED: Final = 1
 FLUSH: Final = 0.5  # seconds between tries to write what found no room, or no lock
 
@@ -108,7 +108,6 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
     """Imported in its own process: the others do without what it needs."""
     from antiphon.accounts.process import AccountsOptions, run_accounts, serve  # noqa: PLC0415
     from antiphon.accounts.stores.contract import Retention  # noqa: PLC0415
-    from antiphon.accounts.stores.urls import store_for  # noqa: PLC0415
 
     def log(line: str) -> None:
         append(settings.server.error_log, error_line(line))
@@ -121,36 +120,23 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
 
     said: dict[str, Any] = {name: most for name, most in asdict(settings.accounts.keep).items() if most is not None}
     options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said), plan.socket, is_needed)
-    store = store_for(plan.store)
-    serve(_work(run_accounts(options, log, store), settings, plan, store), told=told, life=life)
-
-
-async def _work(accounts: Coroutine[Any, Any, None], settings: Settings, plan: AccountsPlan, store: Store) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(accounts)
-        if settings.accounts.counters is None:  # which know themselves what was spent
-            tasks.create_task(_restore(settings, plan, store))
+    # Counters of several machines know themselves what was spent.
+    first = partial(_restore, settings, plan) if settings.accounts.counters is None else None
+    serve(run_accounts(options, log, first), told=told, life=life)
 
 
 async def _restore(settings: Settings, plan: AccountsPlan, store: Store) -> None:
-    """Once in the life of a file of limits: what the ledger says was spent."""
-    from antiphon.accounts.stores.contract import StoreError  # noqa: PLC0415
-    from antiphon.accounts.upkeep import end_if_cancelled  # noqa: PLC0415
+    """Once in the life of a file of limits: what the ledger says was spent, before this gateway's entries are there."""
     from antiphon.billing.recovery import all_callers, restore_spent  # noqa: PLC0415
 
     number = plan.numbers - 1
     zone = ZoneInfo(settings.accounts.time_zone)
     limiter = Limiter(table.LimitTable(plan.limits), number, limits_of(settings), Clock(zone))
-    while not limiter.table.boot(number):
-        try:
-            callers = await all_callers(store, static_keys(settings).callers.values())
-            await store.keys.version()
-        except StoreError:  # not open yet, or out
-            end_if_cancelled()
-            await asyncio.sleep(RETRY)
-            continue
+    if not limiter.table.boot(number):
+        callers = await all_callers(store, static_keys(settings).callers.values())
         if limiter.restart(number, RESTORED):  # first: it is never done twice
             await restore_spent(limiter, store, callers, zone)
+    limiter.table.close()
 
 
 # A worker's part

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from tests.billing.serving import ON, Accounted, accounted
+from tests.billing.serving import ASK, ON, Accounted, accounted
 from tests.support.postgres import Postgres
 from tests.support.process import COMMAND
+from tests.support.raw import Wire, connect, request
 
 LOCKED = "auth = true"
 
@@ -41,6 +43,11 @@ async def all_say(gateway: Accounted, key: str, status: int) -> bool:
     return {answer.status for answer in await asyncio.gather(*(gateway.post(key) for _ in range(6)))} == {status}
 
 
+async def ask_again(wire: Wire, asked: bytes) -> int:
+    await wire.send(asked)
+    return (await wire.answer()).status
+
+
 async def test_a_key_from_its_creation_to_its_end(tmp_path: Path) -> None:
     async with accounted(tmp_path, server=LOCKED) as gateway:
         created = await command(gateway, tmp_path, "create", "--name", "app", "--model", "m*", "--dialect", "skytells")
@@ -53,9 +60,14 @@ async def test_a_key_from_its_creation_to_its_end(tmp_path: Path) -> None:
         assert (wrong.status, wrong.json["error"]["code"]) == (401, "invalid_api_key")
         assert (await gateway.post()).status == 401
         await sees_its_models_only(gateway, key)
+        kept = await connect(gateway.port)
+        asked = request("POST", "/v1/chat/completions", json.dumps(ASK).encode(), {"authorization": f"Bearer {key}"})
+        assert [await ask_again(kept, asked) for _ in range(4)] == [200] * 4
         await command(gateway, tmp_path, "revoke", "app")
 
         await within(1.0, lambda: all_say(gateway, key, 401))
+        assert await ask_again(kept, asked) == 401  # though its head is known
+        kept.close()
         assert key.encode() not in (tmp_path / "error.log").read_bytes()
 
 

@@ -68,3 +68,10 @@ def test_without_auth_a_known_key_counts_and_an_unknown_one_is_ignored() -> None
 def test_short_or_odd_keys_are_not_shown_at_all(secret: bytes) -> None:
     assert "short" not in masked(secret)
     assert masked(secret) == "***" or "\N{REPLACEMENT CHARACTER}" in masked(secret)
+
+
+def test_only_a_static_key_is_the_same_for_ever() -> None:
+    issued = ClientKey("carol", digest(b"sk-carol-0123456789"), None, None)
+    keys = KeyRing([ALICE], required=False, issued=lambda _: issued)
+    assert [keys.is_static(key) for key in (ALICE, issued, None)] == [True, False, False]
+    assert KeyRing([], required=False).is_static(None)

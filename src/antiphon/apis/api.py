@@ -8,7 +8,7 @@ request: routing, failover, safety, limits, receipts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from antiphon.apis.changes import ApiChange
 from antiphon.chat.answer_defaults import Document
@@ -68,6 +68,28 @@ class ApiRequest(Protocol):
     def stream(self) -> ApiStream: ...
 
 
+class ApiStored(NamedTuple):
+    """An answer that is kept, as its API keeps it."""
+
+    kind: str  # the API's
+    id: str
+    model: str
+    metadata: dict[str, str]
+    request: bytes
+    answer: bytes
+
+
+@runtime_checkable
+class StoringRequest(Protocol):
+    """An ApiRequest whose answer may be kept."""
+
+    def to_store(self) -> ApiStored | None:
+        """After the answer was written. None: it is not to be kept."""
+
+    def was_not_stored(self) -> None:
+        """The answer must not say that it is kept. A stream's `end` is asked for again then."""
+
+
 class CountedRequest(Protocol):
     """A request that asks how many tokens it has."""
 
@@ -88,6 +110,8 @@ class ApiCall(NamedTuple):
     query: bytes = b""
     drops_tools: bool = False
     """Built-in tools that a chat request cannot offer are left out and named; else they are refused."""
+    stored: Mapping[str, ApiStored] | None = None
+    """Kept answers that the request refers to, by id. None: nothing is kept here."""
     restore: Callable[[Any], Any] = _as_it_is
     """Long strings of a large request are left out of the document (`chat.outline`): this puts them back. What is
     only moved into the chat request needs it not; what is told to the client does."""
@@ -109,6 +133,24 @@ class ClientApi(Protocol):
 
     def read(self, document: Document, call: ApiCall) -> ApiRequest:
         """Raises RequestError, whose `param` is the API's own name."""
+
+
+@runtime_checkable
+class StoringApi(Protocol):
+    """A ClientApi whose answers may be kept."""
+
+    @property
+    def kind(self) -> str:
+        """Under which its answers are kept."""
+
+    def may_refer(self, body: bytes) -> bool:
+        """False: this request refers to no kept answer. Quick."""
+
+    def refers_to(self, document: Document) -> list[str]:
+        """The ids of kept answers that a request refers to."""
+
+    def follows(self, stored: ApiStored) -> list[str]:
+        """… that a kept answer goes on from."""
 
 
 def own_name(path: str, names: Mapping[str, str]) -> str:

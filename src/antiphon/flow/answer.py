@@ -17,6 +17,7 @@ from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
 from antiphon.errors import AntiphonError, OverloadError
 from antiphon.flow import settle
+from antiphon.flow.api_store import end_api_stream, goes_on, keep_api_answer
 from antiphon.flow.dispatch import dispatch, outcome, read_outcome
 from antiphon.flow.endpoints import CHAT, ENDPOINTS, Endpoint, LocalEndpoint
 from antiphon.flow.endpoints.chat import ChatTurn
@@ -61,6 +62,8 @@ class Turns:
         error: AntiphonError | None = None
         request: Any = None
         is_large = len(incoming.body) > FREE and not is_light(incoming.body, bounds)
+        if incoming.api is not None and self._gateway.completions is not None:
+            is_large = is_large or goes_on(incoming, incoming.api)  # what it goes on from has to be fetched first
         if not is_large:
             try:
                 request = endpoint.parse(incoming, bounds)
@@ -99,8 +102,9 @@ class Turns:
     def _admit(self, turn: AnyTurn, endpoint: AnyEndpoint[Any]) -> bool:
         """False: it has to wait. Raises AntiphonError: its key may not use the model, or a limit is reached."""
         gateway = self._gateway
-        if not isinstance(endpoint, LocalEndpoint):
-            turn.check_model()
+        if endpoint is CHAT or not isinstance(endpoint, LocalEndpoint):  # of an ABC: 0.3 us
+            if turn.account is not None and turn.account.allows is not None:
+                turn.check_model()
             if gateway.billing is not None:
                 turn.route = gateway.routes.match(turn.request.model)
                 if turn.route is None:
@@ -306,6 +310,8 @@ async def _whole(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun: 
         answered.document.setdefault("moderation", moderated)
     turn.finish = ",".join(finish_reasons(answered.document)) or None
     document = endpoint.write(turn, gateway, answered.document)
+    if turn.api_request is not None:
+        await keep_api_answer(turn, gateway)
     if turn.wants_receipt:
         turn.price = None if gateway.billing is None else gateway.billing.price(turn)
         document["antiphon"] = turn.receipt()
@@ -345,7 +351,7 @@ async def _stream(turn: Turn[R], gateway: Gateway, endpoint: Endpoint[R], begun:
         await settle.count(turn, gateway, usage, machine.texts)
     if turn.wants_receipt and gateway.billing is not None:
         turn.price = gateway.billing.price(turn)
-    _finish(turn, stream)
+    await _finish(turn, gateway, stream)
     if not is_shown and not is_known:  # nobody waits for it but the ledger
         await settle.count(turn, gateway, usage, machine.texts)
 
@@ -355,7 +361,7 @@ def finish_reasons(document: Document) -> list[str]:
     return [reason for reason in found if isinstance(reason, str)]
 
 
-def _finish(turn: AnyTurn, stream: Stream) -> None:
+async def _finish(turn: AnyTurn, gateway: Gateway, stream: Stream) -> None:
     """The finish chunk has left; moderation, receipt, usage and [DONE] follow."""
     machine, writer = stream.machine, stream.writer
     chunks = []
@@ -368,7 +374,9 @@ def _finish(turn: AnyTurn, stream: Stream) -> None:
         usage = writer.usage_chunk(machine.usage_envelope(), turn.usage)
         if usage is not None:
             chunks.append(usage)
-    turn.client.write(b"".join([*map(stream.frame, chunks), DONE if stream.api is None else stream.api.end()]))
+    frames = [*map(stream.frame, chunks)]
+    frames.append(DONE if stream.api is None else await end_api_stream(turn, gateway, stream.api))
+    turn.client.write(b"".join(frames))
     turn.client.finish()
 
 

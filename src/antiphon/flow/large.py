@@ -6,6 +6,7 @@ import asyncio
 
 from antiphon.chat.bounds import FREE, LARGE, PIECE, JsonBounds, Scan, is_light
 from antiphon.chat.outline import OutlineReader
+from antiphon.flow.api_store import fetch_stored
 from antiphon.flow.endpoints import Endpoint, LocalEndpoint
 from antiphon.flow.endpoints.endpoint import read_document
 from antiphon.flow.gateway import Gateway
@@ -24,6 +25,8 @@ async def read_large(
         incoming.outline = reader.outline
         incoming.document = read_document(incoming, gateway.bounds)
         await asyncio.sleep(0)
+    if incoming.api is not None and gateway.completions is not None:
+        await fetch_stored(turn, incoming, gateway, gateway.completions)
     turn.request = endpoint.parse(incoming, gateway.bounds)
     turn.speak_api(incoming.api_request)
     incoming.document = None

@@ -7,7 +7,7 @@ digits of content-length may differ, and the whole body must be here. Everything
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -31,6 +31,7 @@ class KnownHead(Struct, eq=False):
     path: bytes
     query: bytes
     headers: dict[bytes, bytes]
+    admission: Any = None  # what the handler found in it, for the requests to come
 
     def __repr__(self) -> str:
         return f"<KnownHead {self.method!r} {self.path!r}>"  # the headers hold keys

@@ -34,6 +34,7 @@ class Request(Struct, eq=False):
     admission: Any = None  # what was found at the end of its head, for the handler
     max_upload: int = 0  # bytes; not 0: the body may be handed on while it arrives
     upload: Any = None  # … and is: an Upload
+    known_head: Any = None  # the KnownHead by which it was read
 
     def __repr__(self) -> str:
         return f"<Request {self.method!r} {self.path!r}, body of {len(self.body)} bytes>"

@@ -141,7 +141,8 @@ class RequestReader:
                 self._misses = 1
                 headers = known.headers.copy()
                 headers[b"content-length"] = digits
-                self._deliver(Request(known.method, known.path, known.query, headers, True, False, data[len(head) :]))
+                asked = (known.method, known.path, known.query, headers, True, False, data[len(head) :])
+                self._deliver(Request(*asked, known.admission, 0, None, known))
                 return
         self._whole = data if self._fresh and self._misses < MISSES else b""
         self.feed(data)

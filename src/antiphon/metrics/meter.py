@@ -54,6 +54,8 @@ TURN_SECONDS_AT, FIRST_AT, ADDED_AT = start_of(TURN_SECONDS), start_of(FIRST_CHU
 UPSTREAM_SECONDS_AT, UPSTREAM_FIRST_AT = start_of(UPSTREAM_SECONDS), start_of(UPSTREAM_FIRST)
 HELD_AT, LAG_AT, LOOP_LAG_AT, BLOCKED_AT = start_of(HELD), start_of(CHUNK_LAG), start_of(LOOP_LAG), start_of(BLOCKED)
 LONG, SHORT = len(DURATIONS) + 2, len(OWN_TIMES) + 2  # numbers of a histogram
+OUTCOME_COUNT: Final = len(OUTCOMES)
+ATTEMPT_COUNT: Final = len(ATTEMPTS)
 PER_UPSTREAM: Final = len(KINDS) * len(SOURCES)
 
 
@@ -72,10 +74,37 @@ class TurnMeter:
         self.chunk_lag = ChunkLag(clock, self._count_lag)
 
     def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
+        attempts = turn.attempts
+        if status == 200 and turn.blocked is None and not turn.request.stream and len(attempts) == 1:
+            attempt, usage = attempts[0], turn.usage
+            if attempt.outcome == "running" and usage is not None and len(usage) == 2 and turn.route is not None:
+                self._count_usual(turn.route.model, attempt, usage, turn.began, now)
+                return
+        self._count(turn, status, now)
+
+    def _count_usual(self, route: str, attempt: Attempt, usage: Document, began: float, now: float) -> None:
+        """As `_count`, for a turn that the fast path has answered: 1 us instead of 2."""
+        numbers, upstream = self._numbers, self._upstreams.get(attempt.target.upstream, 0)
+        numbers[TURNS_AT + self._routes.get(route, 0) * OUTCOME_COUNT] += 1.0
+        numbers[ATTEMPTS_AT + upstream * ATTEMPT_COUNT] += 1.0
+        numbers[ANSWERED_AT + upstream] = self._born + now
+        whole, waited, at = now - began, now - attempt.began, UPSTREAM_SECONDS_AT + upstream * LONG
+        own = whole - waited
+        numbers[at + bisect_left(DURATIONS, waited)] += 1.0
+        numbers[at + LONG - 1] += waited
+        numbers[TURN_SECONDS_AT + bisect_left(DURATIONS, whole)] += 1.0
+        numbers[TURN_SECONDS_AT + LONG - 1] += whole
+        numbers[ADDED_AT + bisect_left(OWN_TIMES, own)] += 1.0
+        numbers[ADDED_AT + SHORT - 1] += own
+        at = TOKENS_AT + upstream * PER_UPSTREAM
+        numbers[at] += usage["prompt_tokens"]
+        numbers[at + 2] += usage["completion_tokens"]
+
+    def _count(self, turn: AnyTurn, status: int, now: float) -> None:
         numbers, route = self._numbers, turn.route
         outcome = ANSWERED if status == 200 and turn.blocked is None else outcome_of(turn, status)
         at = 0 if route is None else self._routes.get(route.model, 0)
-        numbers[TURNS_AT + at * len(OUTCOMES) + outcome] += 1.0
+        numbers[TURNS_AT + at * OUTCOME_COUNT + outcome] += 1.0
         streams, waited = turn.request.stream, 0.0
         first = turn.first if streams else 0.0
         for attempt in turn.attempts:
@@ -101,7 +130,7 @@ class TurnMeter:
             result = OUTCOME_WORDS.get(word, ATTEMPT_FAILED)
             if result == ATTEMPT_FAILED and attempt.is_unsent:
                 result = ATTEMPT_REFUSED
-        numbers[ATTEMPTS_AT + at * len(ATTEMPTS) + result] += 1.0
+        numbers[ATTEMPTS_AT + at * ATTEMPT_COUNT + result] += 1.0
         if result == ATTEMPT_ANSWERED:
             numbers[ANSWERED_AT + at] = self._born + ended
             self._observe(UPSTREAM_SECONDS_AT + at * LONG, DURATIONS, ended - attempt.began)

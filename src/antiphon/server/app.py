@@ -46,6 +46,7 @@ from antiphon.server.paths import (
     listed_by,
 )
 from antiphon.server.stored import StoredAnswers
+from antiphon.server.stored_responses import StoredResponses
 from antiphon.server.wrong_keys import WrongKeys
 
 TRUE = frozenset({b"1", b"true", b"yes", b"on"})
@@ -102,6 +103,7 @@ class App:
         self._turns = Turns(gateway, options.silence)
         stored = gateway.completions
         self._stored = None if stored is None else StoredAnswers(stored, gateway.bounds)
+        self._stored_responses = StoredResponses(stored)
         self._tasks: set[asyncio.Task[None]] = set()  # questions to the store
 
     def handle(self, exchange: Exchange) -> None:
@@ -110,7 +112,7 @@ class App:
         request_id = "req_" + self._gateway.entropy(16).hex()
         try:
             admission = request.admission or self._admit(request)
-            if not self._wrong_keys.is_calm:
+            if self._wrong_keys.waiting:
                 self._check_address(exchange, admission)
             if isinstance(admission, AntiphonError):  # found at the end of the head
                 raise admission
@@ -165,7 +167,7 @@ class App:
         place = EXACT.get(request.path) or find(request.path)
         if self._stored is not None and place is not None and request.method == b"GET":
             place = STORED_LISTS.get(request.path, place)
-        if place is None or (self._stored is None and place.endpoint is STORED):
+        if place is None or (self._stored is None and place.endpoint is STORED and not place.api):
             raise unknown_path(request)
         if place.several:
             place = listed_by(place, request.headers)
@@ -178,7 +180,10 @@ class App:
         key = None if self._keys.is_empty else self._keys.admit(headers, dialect=dialect)
         if place.dialect is None and key is not None and key.dialect is not None:
             dialect = key.dialect
-        return Admission(place, dialect, key)
+        admission = Admission(place, dialect, key)
+        if request.known_head is not None and self._keys.is_static(key):
+            request.known_head.admission = admission
+        return admission
 
     def _dialect_of(self, request: Request | None) -> Dialect:
         """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
@@ -268,6 +273,7 @@ class App:
             place.action,
             request.query,
             drops_tools=self._options.drops_tools,
+            stored=None if self._gateway.completions is None else {},
         )
 
     def _is_routed(self, body: bytes, relay: str) -> bool:
@@ -289,9 +295,13 @@ class App:
     async def _answer_stored(self, exchange: Exchange, request_id: str, admission: Admission) -> None:
         request, key = exchange.request, admission.key
         owner = "" if key is None else key.name if key.account is None else key.account.id
-        assert self._stored is not None
+        place = admission.place
         try:
-            body = await self._stored.answer(admission.place, request.method, request.query, request.body, owner)
+            if place.api:
+                body = await self._stored_responses.answer(place, request.method, request.query, owner)
+            else:
+                assert self._stored is not None
+                body = await self._stored.answer(place, request.method, request.query, request.body, owner)
             self._send(exchange, request_id, 200, JSON, body)
         except AntiphonError as error:
             self._refuse(exchange, request_id, self._gateway.dialects[admission.dialect], error)

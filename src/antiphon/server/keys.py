@@ -60,6 +60,10 @@ class KeyRing:
             raise _refusal(secret)
         return key
 
+    def is_static(self, key: ClientKey | None) -> bool:
+        """The same head will have the same key as long as this process lives. An issued key may be revoked."""
+        return self.is_empty or (key is not None and self._keys.get(key.digest) is key)
+
     def find(self, headers: Mapping[bytes, bytes], *, dialect: str) -> ClientKey | None:
         """The key of this request, if it is one of ours."""
         return None if self.is_empty else self._find_calmly(presented(headers, dialect))

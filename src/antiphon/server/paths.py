@@ -166,6 +166,9 @@ def find(path: bytes) -> PathMatch | None:
         if path.startswith(start) and len(path) > len(start):
             dialect = PREFIXES[prefix]
             return PathMatch(EndpointName.MODEL, dialect, _unquoted(path[len(start) :]), several=dialect is None)
+        start = prefix + b"/responses/"
+        if path.startswith(start):
+            return _find_response(path[len(start) :])
         start = prefix + b"/chat/completions/"
         if path.startswith(start):
             return _find_stored(path[len(start) :], PREFIXES[prefix])
@@ -210,6 +213,22 @@ def _find_stored(rest: bytes, dialect: str | None) -> PathMatch | None:
         return None
     methods = GET if slash else (b"GET", b"POST", b"DELETE")
     return PathMatch(EndpointName.STORED, dialect, id.decode(), methods, action="messages" if slash else "one")
+
+
+# What can be done with a stored response, behind its id.
+RESPONSES: Mapping[bytes, tuple[bytes, ...]] = MappingProxyType(
+    {b"": (b"GET", b"DELETE"), b"input_items": GET, b"cancel": POST}
+)
+
+
+def _find_response(rest: bytes) -> PathMatch | None:
+    """A stored response, or the items of its input."""
+    id, slash, what = rest.partition(b"/")
+    if ID.fullmatch(id) is None or what not in RESPONSES or bool(slash) != bool(what):
+        return None
+    return PathMatch(
+        EndpointName.STORED, "responses", id.decode(), RESPONSES[what], api="responses", action=what.decode()
+    )
 
 
 def _find_held(path: bytes, dialect: str | None) -> PathMatch | None:

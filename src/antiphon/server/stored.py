@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -22,11 +21,9 @@ from antiphon.flow.stored import (
     write_list,
     write_stored,
 )
+from antiphon.server.page_query import LONGEST, no_cursor, read_limit, read_order, read_query
 from antiphon.server.paths import PathMatch
 
-MOST: Final = 100  # of one page
-USUAL: Final = 20
-LONGEST: Final = 512  # characters of an id in a query
 MOST_FILTERS: Final = 16
 encode = msgspec.json.Encoder().encode
 
@@ -55,7 +52,7 @@ class StoredAnswers:
         return write_stored(found)
 
     async def _list(self, query: bytes, owner: str) -> bytes:
-        asked = _read_query(query)
+        asked = read_query(query)
         metadata = tuple(
             (name[len("metadata[") : -1], value)
             for name, value in asked.items()
@@ -67,19 +64,19 @@ class StoredAnswers:
             owner,
             asked.get("model") or None,
             metadata,
-            descending=_read_order(asked),
-            limit=_read_limit(asked),
+            descending=read_order(asked),
+            limit=read_limit(asked),
         )
         page = await self._store.list(filters, asked.get("after") or None)
         if page is None:
-            raise _no_cursor(asked["after"])
+            raise no_cursor(asked["after"])
         return write_list(
             [write_stored(row) for row in page.rows], [row.id for row in page.rows], has_more=page.has_more
         )
 
     async def _messages(self, id: str, query: bytes, owner: str) -> bytes:
-        asked = _read_query(query)
-        limit, descending = _read_limit(asked), _read_order(asked)
+        asked = read_query(query)
+        limit, descending = read_limit(asked), read_order(asked)
         found = await self._store.get(CHAT, owner, id)
         if found is None:
             raise _missing(id)
@@ -92,7 +89,7 @@ class StoredAnswers:
             start, _, number = after.rpartition("-")
             place = int(number) if start == id and number.isascii() and number.isdigit() and len(number) < 9 else -1
             if place not in numbers:
-                raise _no_cursor(after)
+                raise no_cursor(after)
             numbers = numbers[numbers.index(place) + 1 :]
         shown = numbers[:limit]
         ids = [f"{id}-{number}" for number in shown]
@@ -102,41 +99,6 @@ class StoredAnswers:
 def _split(row: StoredCompletion) -> list[bytes]:
     """The messages as they are, unread."""
     return [bytes(message) for message in msgspec.json.decode(row.request, type=list[msgspec.Raw])]
-
-
-def _read_query(query: bytes) -> dict[str, str]:
-    try:
-        pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=100)
-    except ValueError:
-        raise RequestError("The query has too many fields.") from None
-    found = dict(pairs)
-    if any("\0" in name + value for name, value in found.items()):
-        raise RequestError("The query holds a NUL character.", code="invalid_value")
-    return found
-
-
-def _read_limit(asked: dict[str, str]) -> int:
-    text = asked.get("limit", str(USUAL))
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise RequestError("Invalid 'limit': expected an integer.", param="limit", code="invalid_type")
-    if int(text) < 1:
-        words = f"Invalid 'limit': integer below minimum value. Expected a value >= 1, but got {int(text)} instead."
-        raise RequestError(words, param="limit", code="integer_below_min_value")
-    if int(text) > MOST:
-        words = (
-            f"Invalid 'limit': integer above maximum value. Expected a value <= {MOST}, but got {int(text)} instead."
-        )
-        raise RequestError(words, param="limit", code="integer_above_max_value")
-    return int(text)
-
-
-def _read_order(asked: dict[str, str]) -> bool:
-    """Whether the newest come first."""
-    order = asked.get("order", "asc")
-    if order not in ("asc", "desc"):
-        words = f"Invalid value: '{order[:LONGEST]}'. Supported values are: 'asc' and 'desc'."
-        raise RequestError(words, param="order", code="invalid_value")
-    return order == "desc"
 
 
 def _read_metadata(body: bytes, bounds: JsonBounds) -> dict[str, str]:
@@ -159,7 +121,3 @@ def _read_metadata(body: bytes, bounds: JsonBounds) -> dict[str, str]:
 def _missing(id: str) -> RequestError:
     words = f"No chat completion found with id '{id[:LONGEST]}'."
     return RequestError(words, status=404, param="completion_id", code="not_found")
-
-
-def _no_cursor(id: str) -> RequestError:
-    return RequestError(f"Invalid 'after': there is no '{id[:LONGEST]}'.", param="after", code="invalid_value")

@@ -25,16 +25,11 @@ class WrongKeys:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._counts: dict[str, tuple[int, float]] = {}  # address -> wrong keys, when the last one came
-        self._waiting: dict[str, int] = {}
-
-    @property
-    def is_calm(self) -> bool:
-        """No answer waits."""
-        return not self._waiting
+        self.waiting: dict[str, int] = {}  # address -> answers that wait
 
     def check(self, address: str) -> None:
         """Raises RequestError: nothing of this address is looked at for now."""
-        if self._waiting.get(address, 0) >= MOST_WAITING:
+        if self.waiting.get(address, 0) >= MOST_WAITING:
             raise RequestError(WORDS, status=429, code="rate_limit_exceeded", retry_after=int(LONGEST))
 
     def note(self, address: str) -> float:
@@ -49,9 +44,9 @@ class WrongKeys:
         return 0.0 if over <= 0 else min(LONGEST, FIRST * 2 ** (over - 1))
 
     def begin_wait(self, address: str) -> None:
-        self._waiting[address] = self._waiting.get(address, 0) + 1
+        self.waiting[address] = self.waiting.get(address, 0) + 1
 
     def end_wait(self, address: str) -> None:
-        self._waiting[address] -= 1
-        if not self._waiting[address]:
-            del self._waiting[address]
+        self.waiting[address] -= 1
+        if not self.waiting[address]:
+            del self.waiting[address]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from antiphon.apis.api import ApiCall, ApiRequest
+from antiphon.apis.api import ApiCall, ApiRequest, ApiStored
 from antiphon.apis.responses.request import read
+from antiphon.apis.responses.stored import KIND, follows, may_refer, refers_to
 from antiphon.chat.answer_defaults import Document
 from antiphon.dialects.openai import OPENAI
 
@@ -20,6 +21,16 @@ class ResponsesApi:
     dialect = replace(OPENAI, name="responses", takes_plain=False)
 
     judges_strict = False
+    kind = KIND
+
+    def may_refer(self, body: bytes) -> bool:
+        return may_refer(body)
+
+    def refers_to(self, document: Document) -> list[str]:
+        return refers_to(document)
+
+    def follows(self, stored: ApiStored) -> list[str]:
+        return follows(stored)
 
     def read(self, document: Document, call: ApiCall) -> ApiRequest:
         return read(document, call)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from antiphon.apis.api import ApiStored
 from antiphon.apis.changes import ApiChange
 from antiphon.apis.responses.output import (
     SAID,
@@ -21,6 +22,7 @@ from antiphon.apis.responses.output import (
     text_part,
 )
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
+from antiphon.apis.responses.stored import KIND, KeptInput, encode, listed_input
 from antiphon.apis.responses.stream import ResponseStream
 from antiphon.chat.answer_defaults import Document
 
@@ -30,6 +32,20 @@ class ResponsesRequest(msgspec.Struct):
     names: Mapping[str, str]
     dropped: Mapping[str, str]
     frame: ResponseFrame
+
+    def to_store(self) -> ApiStored | None:
+        frame = self.frame
+        if frame.input is None or frame.last is None:
+            return None
+        kept = KeptInput(listed_input(frame.id, frame.input), frame.echo["previous_response_id"])
+        answer = {key: value for key, value in frame.last.items() if key != "antiphon"}
+        metadata = frame.echo["metadata"]
+        return ApiStored(KIND, frame.id, frame.last["model"], metadata, encode(kept), encode(answer))
+
+    def was_not_stored(self) -> None:
+        self.frame.echo["store"] = False
+        if self.frame.last is not None:
+            self.frame.last["store"] = False
 
     def stream(self) -> ResponseStream:
         return ResponseStream(self.frame)

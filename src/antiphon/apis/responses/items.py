@@ -28,7 +28,7 @@ NO_REFERENCES: Final = (
     "Items of type 'item_reference' need stored responses, which this server does not have. Send the item itself."
 )
 
-Placed = tuple[str, object]  # an item, and where it stands
+PlacedItem = tuple[str, object]  # an item, and where it stands
 
 
 class InputConversation:
@@ -42,7 +42,7 @@ class InputConversation:
         self._outputs: dict[str, tuple[str, Document]] = {}  # by id of their calls
         self._answered: set[str] = set()
 
-    def read(self, items: Iterable[Placed]) -> None:
+    def read(self, items: Iterable[PlacedItem]) -> None:
         listed = [(path, as_object(item, path)) for path, item in items]
         for path, item in listed:
             if item.get("type") in OUTPUTS:
@@ -175,16 +175,15 @@ _READERS: Final[Mapping[str, ItemReader]] = {
 }
 
 
-def read_input(value: object, conversation: InputConversation, prefix: str = "input") -> None:
-    """Raises RequestError or RequestFault."""
+def input_items(value: object) -> list[PlacedItem]:
+    """The items of an input; one that is a string is a message. Raises RequestFault."""
     if type(value) is str:
-        conversation.say("user", value, prefix)
-        return
+        return [("input", {"type": "message", "role": "user", "content": value})]
     if type(value) is not list:
-        raise at(prefix, wrong_type("one of a string or array of objects", value))
+        raise at("input", wrong_type("one of a string or array of objects", value))
     if not value:
-        raise at(prefix, empty("an array"))
-    conversation.read((f"{prefix}[{index}]", item) for index, item in enumerate(value))
+        raise at("input", empty("an array"))
+    return [(f"input[{index}]", item) for index, item in enumerate(value)]
 
 
 def _reasoning_words(item: Document, path: str) -> str:

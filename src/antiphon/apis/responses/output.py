@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from antiphon.apis.responses.reasoning import TEXT
+from antiphon.apis.responses.stored import item_id
 from antiphon.apis.responses.tools import Own
 from antiphon.chat.answer_defaults import Document
 from antiphon.safety.annotation import merged
@@ -43,10 +44,17 @@ class ResponseFrame(msgspec.Struct):
     created: int
     echo: Document  # what it says of the request
     own_tools: Mapping[str, Own]  # tools in a namespace, by the name that chat knows
-    new_id: Callable[[str], str]
     now: Callable[[], float]
     as_summary: bool  # reasoning is told as a summary
     seals: bool  # `reasoning.encrypted_content` was asked for
+    input: list[Any] | None = None  # items that are kept with the response; None: it is not kept
+    last: Document | None = None  # the response as the client gets it
+    items: int = 0  # that have an id
+
+    def new_id(self, prefix: str) -> str:
+        """An item's id."""
+        self.items += 1
+        return item_id(self.id, prefix, self.items - 1)
 
     def response(
         self,
@@ -75,6 +83,7 @@ class ResponseFrame(msgspec.Struct):
         for key, value in (extras or {}).items():
             if key not in response or key == "service_tier":
                 response[key] = value
+        self.last = response
         return response
 
 

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.responses.answer import ResponsesRequest
-from antiphon.apis.responses.items import InputConversation, read_input
+from antiphon.apis.responses.items import InputConversation, PlacedItem, input_items
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, type_of, unsupported
 from antiphon.apis.responses.output import ResponseFrame
+from antiphon.apis.responses.stored import earlier_items, with_references
 from antiphon.apis.responses.tools import ToolList, read_choice
 from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
@@ -84,10 +85,10 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
         int(call.now()),
         reader.echo(),
         reader.tools.own,
-        call.new_id,
         call.now,
         as_summary=reader.as_summary,
         seals=ENCRYPTED in reader.include,
+        input=call.restore(reader.items) if reader.stores else None,
     )
     return ResponsesRequest(reader.out, reader.notes.names, reader.notes.dropped, frame)
 
@@ -97,6 +98,7 @@ class ResponsesReader:
         self.notes = RequestNotes(call.strict, dict(NAMES))
         self.tools = ToolList(self.notes, drops=call.drops_tools)
         self.include: list[object] = []
+        self.items: list[object] = []  # of the input itself
         self.as_summary = False  # reasoning is told as a summary
         self.out: Document = {"model": model}
         self._document = document
@@ -110,7 +112,7 @@ class ResponsesReader:
         conversation = InputConversation(self.notes)
         if document.get("instructions") is not None:
             conversation.say("developer", as_text(document["instructions"], "instructions"), "instructions")
-        read_input(document["input"], conversation)
+        conversation.read(self._read_items(document["input"]))
         out["messages"] = conversation.messages
         out.update((name, document[name]) for name in SAME if document.get(name) is not None)
         if document.get("max_output_tokens") is not None:
@@ -122,18 +124,32 @@ class ResponsesReader:
         self._read_stream()
         self._pass_others()
 
+    def _read_items(self, value: object) -> list[PlacedItem]:
+        """The items of the input, behind those of the responses that it goes on from."""
+        items, stored = input_items(value), self._call.stored
+        previous = self._document.get("previous_response_id")
+        if stored is None:
+            self.items = [item for _, item in items]
+            return items
+        items = with_references(items, stored)
+        self.items = [item for _, item in items]
+        if previous is None:
+            return items
+        return [*earlier_items(as_text(previous, "previous_response_id"), stored), *items]
+
     def _refuse(self) -> None:
         """What cannot be done at all."""
         document = self._document
         for name, reason in REFUSED.items():
             value = document.get(name)
-            if value is not None and value is not False and not (name == "n" and value == 1):
+            is_fine = (name == "n" and value == 1) or (name == "store" and self._call.stored is not None)
+            if value is not None and value is not False and not is_fine:
                 raise unsupported(name, reason)
         for name, own in MOVED.items():
             if document.get(name) is not None:
                 text = f"Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to '{own}'."
                 raise RequestError(text, param=name, code="unsupported_parameter")
-        if (previous := document.get("previous_response_id")) is not None:
+        if self._call.stored is None and (previous := document.get("previous_response_id")) is not None:
             shown = as_text(previous, "previous_response_id")[:64]
             text = f"Previous response with id '{shown}' not found: {NO_STORE}."
             raise RequestError(text, param="previous_response_id", code="previous_response_not_found")
@@ -236,6 +252,10 @@ class ResponsesReader:
                     raise unknown(name)
                 self.out[name] = value
 
+    @property
+    def stores(self) -> bool:
+        return self._call.stored is not None and self._document.get("store") is not False
+
     def _check(self, name: str, check: Check) -> None:
         value = self._document.get(name)
         if value is not None:
@@ -262,7 +282,7 @@ class ResponsesReader:
             "reasoning": {"effort": reasoning.get("effort"), "summary": summary},
             "safety_identifier": get("safety_identifier"),
             "service_tier": get("service_tier") or "default",
-            "store": False,
+            "store": self.stores,
             "temperature": _or(get("temperature"), 1.0),
             "text": {"format": _format(restore(text.get("format"))), "verbosity": text.get("verbosity") or "medium"},
             "tool_choice": restore(get("tool_choice")) or "auto",

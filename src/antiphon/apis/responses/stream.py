@@ -184,6 +184,7 @@ class ResponseStream:
             status, self._model, self._output(), details=details, usage=self._usage, extras=self._extras
         )
         self._event(out, f"response.{status}", response=response)
+        self._number -= 1  # it may be asked for again
         return out[0]
 
     def fail(self, error: AntiphonError, body: Document) -> bytes:
