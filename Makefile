@@ -2,7 +2,7 @@
 # `make PYTHON=/path/to/python3.12 …` names the interpreter; otherwise the newest suitable one on PATH is taken.
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test lint check format bench bench-quick bench-bars bench-safety fuzz soak clean runtime FORCE
+.PHONY: help install serve test test-fast lint check format bench bench-quick bench-bars bench-safety fuzz soak clean runtime FORCE
 SHELL := /bin/sh
 
 BIN := .venv/bin
@@ -32,6 +32,10 @@ serve: .venv/.runtime ## run the gateway (ARGS="-c antiphon.toml" to choose sett
 test: .venv/.everything ## run the tests (ARGS="tests/http -x" to choose)
 	@echo "test: pytest $(JOBS) $(ARGS)"
 	@$(BIN)/pytest $(JOBS) $(ARGS)
+
+test-fast: .venv/.everything ## run the tests of the daily loop: no engine, no child processes; under a minute
+	@echo "test-fast: pytest $(JOBS) --fast"
+	@$(BIN)/pytest $(JOBS) --fast $(ARGS)
 
 lint: .venv/.everything ## check format, lint, types, import rules and the lock file
 	@echo "lint: ruff format --check"

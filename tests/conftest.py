@@ -30,6 +30,15 @@ settings.load_profile("ci" if os.environ.get("CI") else "elsewhere")
 os.environ["ANTIPHON_ACCOUNTS__ENABLED"] = "false"
 
 
+# What `make test-fast` runs: rooms that are tried in this process, and turns over sockets.
+FAST = (
+    *("chat/", "dialects/", "flow/", "models/", "protocols/", "routing/", "safety/", "server/", "tools/", "turns/"),
+    *("test_banner", "test_lines", "test_names", "test_settings", "test_spec", "test_sse", "upstreams/"),
+)
+FEW = 20  # arbitrary examples of one test there
+USED_SETTINGS = "_hypothesis_internal_use_settings"  # where @settings leaves them; profiles cannot lower these
+
+
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """`make test` runs several processes. Tests of one file stay together; so do all that share the embedded engine."""
 
@@ -45,9 +54,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     return ByFile(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="the daily loop: no child processes, few arbitrary examples")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --fast, what is not of the daily loop is not even imported."""
+    if not config.getoption("--fast") or collection_path.suffix != ".py":
+        return None
+    place = collection_path.relative_to(config.rootpath / "tests").as_posix()
+    return None if place == "conftest.py" or place.startswith(FAST) else True
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes longest begins first."""
     items.sort(key=lambda item: not shares_engine(item.nodeid))
+    if config.getoption("--fast"):
+        for item in items:
+            limit_examples(item)
+
+
+def limit_examples(item: pytest.Item) -> None:
+    test = getattr(item, "obj", None)
+    function = getattr(test, "__func__", test)
+    if getattr(function, "hypothesis", None) is not None:
+        own = getattr(function, USED_SETTINGS, None) or settings.default
+        assert own is not None
+        setattr(function, USED_SETTINGS, settings(own, max_examples=min(own.max_examples, FEW)))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -38,7 +39,6 @@ from antiphon.upstreams.catalog import CATALOG
 
 MOST_GATEWAYS: Final = 64  # of one machine, with the same settings
 SPARE: Final = 16  # workers: with a few more or less, the limits keep their file
-RETRY: Final = 0.5  # seconds
 RESTORED: Final = 1
 FLUSH: Final = 0.5  # seconds between tries to write what found no room, or no lock
 
@@ -108,7 +108,6 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
     """Imported in its own process: the others do without what it needs."""
     from antiphon.accounts.process import AccountsOptions, run_accounts, serve  # noqa: PLC0415
     from antiphon.accounts.stores.contract import Retention  # noqa: PLC0415
-    from antiphon.accounts.stores.urls import store_for  # noqa: PLC0415
 
     def log(line: str) -> None:
         append(settings.server.error_log, error_line(line))
@@ -121,36 +120,23 @@ def run_accounts_process(settings: Settings, plan: AccountsPlan, *, told: int, l
 
     said: dict[str, Any] = {name: most for name, most in asdict(settings.accounts.keep).items() if most is not None}
     options = AccountsOptions(plan.store, plan.journal, plan.keys, Retention(**said), plan.socket, is_needed)
-    store = store_for(plan.store)
-    serve(_work(run_accounts(options, log, store), settings, plan, store), told=told, life=life)
-
-
-async def _work(accounts: Coroutine[Any, Any, None], settings: Settings, plan: AccountsPlan, store: Store) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(accounts)
-        if settings.accounts.counters is None:  # which know themselves what was spent
-            tasks.create_task(_restore(settings, plan, store))
+    # Counters of several machines know themselves what was spent.
+    first = partial(_restore, settings, plan) if settings.accounts.counters is None else None
+    serve(run_accounts(options, log, first), told=told, life=life)
 
 
 async def _restore(settings: Settings, plan: AccountsPlan, store: Store) -> None:
-    """Once in the life of a file of limits: what the ledger says was spent."""
-    from antiphon.accounts.stores.contract import StoreError  # noqa: PLC0415
-    from antiphon.accounts.upkeep import end_if_cancelled  # noqa: PLC0415
+    """Once in the life of a file of limits: what the ledger says was spent, before this gateway's entries are there."""
     from antiphon.billing.recovery import all_callers, restore_spent  # noqa: PLC0415
 
     number = plan.numbers - 1
     zone = ZoneInfo(settings.accounts.time_zone)
     limiter = Limiter(table.LimitTable(plan.limits), number, limits_of(settings), Clock(zone))
-    while not limiter.table.boot(number):
-        try:
-            callers = await all_callers(store, static_keys(settings).callers.values())
-            await store.keys.version()
-        except StoreError:  # not open yet, or out
-            end_if_cancelled()
-            await asyncio.sleep(RETRY)
-            continue
+    if not limiter.table.boot(number):
+        callers = await all_callers(store, static_keys(settings).callers.values())
         if limiter.restart(number, RESTORED):  # first: it is never done twice
             await restore_spent(limiter, store, callers, zone)
+    limiter.table.close()
 
 
 # A worker's part
@@ -182,11 +168,9 @@ class WorkerAccounts:
 
 
 def open_accounts(
-    settings: Settings, plan: AccountsPlan | None, number: int, policies: Policies, keys: StaticKeys, log: Log
-) -> WorkerAccounts | None:
-    """`number`: the worker's. None: accounts are off."""
-    if plan is None:
-        return None
+    settings: Settings, plan: AccountsPlan, number: int, policies: Policies, keys: StaticKeys, log: Log
+) -> WorkerAccounts:
+    """`number`: the worker's."""
     issued = _issued_keys(settings, plan, policies)
     journal = JournalWriter(plan.journal, number, log.error)
     limiter = _limiter(settings, plan, number, log)
@@ -196,20 +180,33 @@ def open_accounts(
         return static or (ANYBODY if key is None else issued.caller(key) or Caller(key))
 
     take_over(limiter, plan.journal, journal.boot, find)
+    billing = _billing(settings, limiter, journal)
+    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
+    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
+    if isinstance(limiter, LeasedLimiter):
+        tasks.append(asyncio.create_task(limiter.run()))
+    return WorkerAccounts(issued, billing, journal, tuple(tasks))
+
+
+def renew_accounts(
+    settings: Settings, plan: AccountsPlan, policies: Policies, opened: WorkerAccounts
+) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
+    """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
+    issued = _issued_keys(settings, plan, policies)
+    billing = _billing(settings, opened.billing.limiter, opened.journal)
+    return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
+
+
+def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter) -> TurnBilling:
     vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
     accounts = settings.accounts
-    billing = TurnBilling(
+    return TurnBilling(
         limiter,
         journal,
         Prices(model_table(settings), vendors),
         reserve_output=accounts.reserve_output,
         runs_on=accounts.on_limit == "run",
     )
-    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
-    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
-    if isinstance(limiter, LeasedLimiter):
-        tasks.append(asyncio.create_task(limiter.run()))
-    return WorkerAccounts(issued, billing, journal, tuple(tasks))
 
 
 def _limiter(settings: Settings, plan: AccountsPlan, number: int, log: Log) -> Limiter:
@@ -255,9 +252,8 @@ def static_keys(settings: Settings) -> StaticKeys:
     return StaticKeys(tuple(keys), callers)
 
 
-def key_ring(settings: Settings, keys: StaticKeys, accounts: WorkerAccounts | None) -> KeyRing:
-    issued = None if accounts is None else accounts.issued.find
-    return KeyRing(keys.keys, required=settings.server.auth, issued=issued)
+def key_ring(settings: Settings, keys: StaticKeys, issued: IssuedKeys | None) -> KeyRing:
+    return KeyRing(keys.keys, required=settings.server.auth, issued=None if issued is None else issued.find)
 
 
 def _issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:

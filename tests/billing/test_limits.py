@@ -6,7 +6,8 @@ import asyncio
 from pathlib import Path
 
 from antiphon.upstreams.scripted import Received, Script, json_answer, sse, wait
-from tests.billing.serving import Accounted, accounted
+from tests.billing.serving import ASK, Accounted, accounted
+from tests.support.raw import call
 from tests.support.shapes import chunk, completion
 
 HELLO = 9  # tokens of the prompt, as they are counted before it is sent
@@ -84,6 +85,8 @@ async def a_budget_ends(gateway: Accounted) -> None:
     assert answers[7].json["error"]["type"] == answers[7].json["error"]["code"] == "insufficient_quota"
     assert "retry-after" not in answers[7].headers
     assert answers[7].headers["x-should-retry"] == "false"
+    skytells = await call(gateway.port, "POST", "/skytells/v1/chat/completions", ASK, headers={"x-api-key": "sk-c"})
+    assert (skytells.status, skytells.json["error"]["error_id"]) == (402, "INSUFFICIENT_CREDITS")
 
 
 async def a_stream_ends_with_length(gateway: Accounted) -> None:

@@ -11,6 +11,8 @@ upstream that speaks their protocol.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +29,16 @@ from tests.clients.harness import (
     vendor_upstreams,
 )
 from tests.support.engine import Gateway
+
+# The scripts that try the embedded model, in the order of their test files; the project whose libraries each needs.
+EMBEDDED = {
+    "embedded_ai_sdk.mjs": NODE,
+    "embedded_instructor.py": OPENAI_2,
+    "embedded_langchain.py": PYTHON,
+    "embedded_litellm.py": OPENAI_2,
+    "embedded_openai.py": PYTHON,
+    "embedded_pydantic_ai.py": PYTHON,
+}
 
 
 @pytest.fixture(scope="session")
@@ -54,21 +66,22 @@ def run_node(gateway: str) -> Run:
 
 
 @pytest.fixture(scope="session")
-def ask_python(embedded: Gateway) -> Ask:
-    interpreter = str(python_client())
-    return lambda script: collect_plain([interpreter, str(PYTHON / script)], embedded.url)
+def ask_embedded(request: pytest.FixtureRequest, embedded: Gateway) -> Iterator[Ask]:
+    """What a library's script saw of the embedded model, by the script's name.
+
+    Two libraries run at a time: the engine has two slots, and computes for one library while another starts.
+    """
+    files = {item.path.stem for item in request.session.items}
+    wanted = [script for script in EMBEDDED if f"test_{Path(script).stem}" in files]
+    with ThreadPoolExecutor(2) as threads:
+        running = {script: threads.submit(collect_plain, embedded_command(script), embedded.url) for script in wanted}
+        yield lambda script: running[script].result()
 
 
-@pytest.fixture(scope="session")
-def ask_python_openai_2(embedded: Gateway) -> Ask:
-    interpreter = str(python_client(OPENAI_2))
-    return lambda script: collect_plain([interpreter, str(PYTHON / script)], embedded.url)
-
-
-@pytest.fixture(scope="session")
-def ask_node(embedded: Gateway) -> Ask:
-    node = str(node_client())
-    return lambda script: collect_plain([node, str(NODE / script)], embedded.url)
+def embedded_command(script: str) -> list[str]:
+    if script.endswith(".mjs"):
+        return [str(node_client()), str(NODE / script)]
+    return [str(python_client(EMBEDDED[script])), str(PYTHON / script)]
 
 
 @pytest.fixture(scope="session")

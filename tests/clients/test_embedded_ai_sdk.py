@@ -17,8 +17,8 @@ REST = {"object_stream", "tools", "stream_required_tools", "embeddings"}
 
 
 @pytest.fixture(scope="module")
-def seen(ask_node: Ask) -> Seen:
-    return ask_node("embedded_ai_sdk.mjs")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_ai_sdk.mjs")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

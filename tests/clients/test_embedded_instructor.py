@@ -11,8 +11,8 @@ PERSONS = ("tools_strict", "json_schema")
 
 
 @pytest.fixture(scope="module")
-def seen(ask_python_openai_2: Ask) -> Seen:
-    return ask_python_openai_2("embedded_instructor.py")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_instructor.py")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

@@ -23,8 +23,8 @@ REST = {"nested_by_tool", "required_tools", "tool_loop", "embeddings"}
 
 
 @pytest.fixture(scope="module")
-def seen(ask_python: Ask) -> Seen:
-    return ask_python("embedded_langchain.py")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_langchain.py")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

@@ -12,8 +12,8 @@ CALLS = ("tools", "stream_tools")
 
 
 @pytest.fixture(scope="module")
-def seen(ask_python_openai_2: Ask) -> Seen:
-    return ask_python_openai_2("embedded_litellm.py")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_litellm.py")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

@@ -15,8 +15,8 @@ TYPED_CALLS = [["get_weather", "GetWeather", {"city": "Paris"}]]
 
 
 @pytest.fixture(scope="module")
-def seen(ask_python: Ask) -> Seen:
-    return ask_python("embedded_openai.py")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_openai.py")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

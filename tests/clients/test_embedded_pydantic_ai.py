@@ -13,8 +13,8 @@ LOOPS = ("tool_loop", "stream_tool_loop")
 
 
 @pytest.fixture(scope="module")
-def seen(ask_python: Ask) -> Seen:
-    return ask_python("embedded_pydantic_ai.py")
+def seen(ask_embedded: Ask) -> Seen:
+    return ask_embedded("embedded_pydantic_ai.py")
 
 
 def test_every_case_is_judged(seen: Seen) -> None:

@@ -50,7 +50,7 @@ async def test_a_short_soak_tells_of_every_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # without the embedded model
-    await soak.soak(soak.Options(SEED, minutes=0.05, connections=4), tmp_path)
+    await soak.soak(soak.Options(SEED, minutes=0.02, connections=4), tmp_path)
     told = capsys.readouterr().out
     assert "embedded model: no file" in told
     assert "status 200" in told

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import random
+from datetime import UTC
+from pathlib import Path
+
 import pytest
 
-from antiphon.limits.headers import rate_headers, write_time
+from antiphon.limits.clock import Clock
+from antiphon.limits.headers import rate_headers, usual_lines, write_time
+from antiphon.limits.limit import Caller, Cost, Limit
+from antiphon.limits.limiter import Hold, Limiter
 from antiphon.limits.row import Standing
+from antiphon.limits.table import LimitTable, create
 
 
 @pytest.mark.parametrize(
@@ -42,3 +50,25 @@ def test_tokens_and_skytells() -> None:
     assert names[b"x-skytells-ratelimit-remaining-tokens-in"] == b"40"
     assert names[b"x-skytells-ratelimit-limit-requests"] == b"-"
     assert names[b"x-skytells-ratelimit-window"] == b"60"
+
+
+def test_the_usual_lines_are_the_same_headers(tmp_path: Path) -> None:
+    """The quick way and the general one, at random moments of random turns."""
+    create(str(tmp_path / "limits"), 1, rows=64)
+    now = [10**15]
+    clock = Clock(UTC, lambda: now[0], lambda: 1e9)
+    limits = (Limit("a", requests_per_minute=7, tokens_per_minute=100), Limit("b", tokens_per_minute=90))
+    limiter = Limiter(LimitTable(str(tmp_path / "limits")), 0, limits, clock)
+    caller, chance = Caller("k"), random.Random(7)
+    holds: list[Hold] = []
+    for _ in range(200):
+        result = limiter.admit(caller, "m", Cost(chance.randrange(20), chance.randrange(30), 0))
+        if isinstance(result, Hold):
+            holds.append(result)
+        if holds and chance.random() < 0.6:
+            holds.pop().settle(Cost(chance.randrange(20), chance.randrange(30), 0))
+        now[0] += chance.randrange(10**10)
+        lines = usual_lines(*limiter.usual_standings(caller, "m"))
+        usual = b"".join(b"%b: %b\r\n" % line for line in rate_headers(limiter.standings(caller, "m")))
+        assert lines == usual
+    limiter.table.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,19 @@ FILLER = "x" * 300_000
 LETTERS = ["a", " ", "\n", '"', "\\", "/", "\x01", "\u00e9", "\u6d77", "\U0001f600", "\\u0041", "{", "]", ":", "<", ">"]
 
 
+@cache
+def ways(letter: str) -> tuple[str, ...]:
+    """The ways in which a character may be written."""
+    plain = json.dumps(letter, ensure_ascii=False)[1:-1]
+    units = letter.encode("utf-16-be").hex()
+    code = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return tuple(way.replace("/", "\\/") for way in (plain, plain, code, code.upper().replace("\\U", "\\u")))
+
+
 def spell(text: str, chance: random.Random) -> str:
     """A JSON string; each character in one of the ways in which it may be written."""
-    out = []
-    for letter in text:
-        plain = json.dumps(letter, ensure_ascii=False)[1:-1]
-        units = letter.encode("utf-16-be").hex()
-        code = "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-        out.append(chance.choice((plain, plain, code, code.upper().replace("\\U", "\\u"))))
-    return '"' + "".join(out).replace("/", "\\/") + '"'
+    numbers = chance.choices(range(4), k=len(text))
+    return '"' + "".join([ways(letter)[number] for letter, number in zip(text, numbers, strict=True)]) + '"'
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from antiphon.accounts.completions.server import CompletionServer
@@ -63,10 +64,14 @@ async def _serve(work: Coroutine[Any, Any, None], told: int, life: int) -> None:
     beating.cancel()
 
 
-async def run_accounts(options: AccountsOptions, log: Log, store: Store | None = None) -> None:
-    """Until it is cancelled. `log` gets sentences for the error log. `store`: that of the options, if it was made."""
-    store = store or store_for(options.store)
-    upkeep = Upkeep(store, Shipper(options.journal, store.ledger, log, options.is_needed), options.keep, log)
+async def run_accounts(
+    options: AccountsOptions, log: Log, first: Callable[[Store], Awaitable[object]] | None = None
+) -> None:
+    """Until it is cancelled. `log` gets sentences for the error log. `first`: what has to be done with the store before
+    anything is shipped."""
+    store = store_for(options.store)
+    shipper = Shipper(options.journal, store.ledger, log, options.is_needed)
+    upkeep = Upkeep(store, shipper, options.keep, log, first and partial(first, store))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(upkeep.run())
         tasks.create_task(_copy_keys(store, options.keys, log))

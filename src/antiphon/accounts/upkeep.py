@@ -16,6 +16,10 @@ PAUSE: Final = 0.02  # seconds between two steps of pruning
 REOPEN: Final = 2.0
 
 
+async def _nothing() -> None:
+    return
+
+
 def end_if_cancelled() -> None:
     """A driver that is cancelled may say that its connection failed instead. Raises CancelledError."""
     task = asyncio.current_task()
@@ -26,7 +30,16 @@ def end_if_cancelled() -> None:
 class Upkeep:
     """`log` gets sentences for the error log: the beginning and the end of an outage."""
 
-    def __init__(self, store: Store, shipper: Shipper, keep: Retention, log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        shipper: Shipper,
+        keep: Retention,
+        log: Callable[[str], None],
+        first: Callable[[], Awaitable[object]] | None = None,
+    ) -> None:
+        """`first`: what has to be done before anything is shipped."""
+        self._first = first or _nothing
         self._store = store
         self._shipper = shipper
         self._keep = keep
@@ -35,8 +48,9 @@ class Upkeep:
 
     async def run(self) -> None:
         """Until it is cancelled; then what is whole in the journal is shipped once more."""
-        while not await self._tried(self._store.open):  # noqa: ASYNC110 (there is no event to wait for)
-            await asyncio.sleep(REOPEN)
+        for work in (self._store.open, self._first):
+            while not await self._tried(work):  # noqa: ASYNC110 (there is no event to wait for)
+                await asyncio.sleep(REOPEN)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._ship())

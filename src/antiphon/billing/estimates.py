@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.chat.plain_fields import AssistantMessage
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.chat.request import ChatRequest
 from antiphon.tokens.prompt import PER_MESSAGE, PRIMING, read_prompt
@@ -17,9 +18,9 @@ def input_tokens(request: Any) -> int:
     """About as many as its prompt has."""
     plain = request.plain if type(request) is ChatRequest else None
     if plain is not None and not plain.fields.tools and not plain.fields.response_format:
-        texts = _texts(plain)
-        if texts is not None:
-            return PRIMING + (PER_MESSAGE + PER_ROLE) * len(plain.messages) + estimate(texts)
+        text = _text(plain)
+        if text is not None:
+            return PRIMING + (PER_MESSAGE + PER_ROLE) * len(plain.messages) + estimate((text,))
     outline = request.outline
     if outline is None:
         prompt = read_prompt(request.light)
@@ -28,15 +29,15 @@ def input_tokens(request: Any) -> int:
     return prompt.fixed + sum(int(outline.size(text)) for text in prompt.texts) // 4
 
 
-def _texts(plain: PlainRequest) -> list[str] | None:
-    """None: there is more in them than text."""
+def _text(plain: PlainRequest) -> str | None:
+    """All that its messages say. None: there is more in them than text."""
     texts = []
     for message in plain.messages:
         content = message.content
-        if type(content) is not str or getattr(message, "tool_calls", None):
+        if type(content) is not str or (type(message) is AssistantMessage and message.tool_calls):
             return None
         texts.append(content)
-    return texts
+    return texts[0] if len(texts) == 1 else "".join(texts)
 
 
 def most_output(request: Any) -> tuple[int | None, int]:

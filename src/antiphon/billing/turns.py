@@ -11,13 +11,15 @@ from antiphon.billing.estimates import input_tokens, most_output
 from antiphon.billing.prices import NO_PRICE, NOTHING_USED, Prices, Used, Worst, read_used
 from antiphon.flow.ports import Document
 from antiphon.flow.turn import UNREAD, AnyTurn
-from antiphon.limits.headers import rate_headers
+from antiphon.limits.headers import rate_headers, usual_lines
 from antiphon.limits.limit import Caller, Cost, Refused
 from antiphon.limits.limiter import Hold, Limiter
 from antiphon.tokens.thumb import estimate
 
 ANYBODY: Final = Caller()
 SENT: Final = frozenset({"running", "cancelled"})  # an attempt whose prompt an upstream has, and no word of its answer
+QUOTA: Final = "insufficient_quota"
+QUOTA_STATUS: Final = {"skytells": 402, "crazyrouter": 403}  # where a used-up budget has a status of its own
 TOKENED: Final = frozenset({"chat", "completions", "embeddings"})  # endpoints whose turns take tokens
 EMPTY: Final = frozenset({"embeddings"})  # … and whose answers have none
 
@@ -61,23 +63,28 @@ class TurnBilling:
         if not self.limiter.has_limits(caller, model):
             return True
         held, cost = self._reserve_for(turn, caller, model)
-        return self._take(turn, held, self.limiter.admit(caller, model, cost))
+        result = self.limiter.admit(caller, model, cost)
+        if isinstance(result, Refused) and result.may_wait:
+            return False
+        self._take(turn, held, result)
+        self._tell(turn, caller, model)
+        return True
 
     async def admit_later(self, turn: AnyTurn) -> None:
         caller, model = _who(turn)
         held, cost = self._reserve_for(turn, caller, model)
         self._take(turn, held, await self.limiter.admit_later(caller, model, cost))
+        self._tell(turn, caller, model)
 
-    def _take(self, turn: AnyTurn, held: Held, result: Hold | Refused) -> bool:
+    def _take(self, turn: AnyTurn, held: Held, result: Hold | Refused) -> None:
         if isinstance(result, Refused):
-            if result.may_wait:
-                return False
-            self._tell(turn)
-            raise result.error(turn.request.model)
+            self._tell(turn, *_who(turn))
+            error = result.error(turn.request.model)
+            if error.code == QUOTA:
+                error.status = QUOTA_STATUS.get(turn.dialect.name, error.status)
+            raise error
         held.hold = result
         turn.held_back = held
-        self._tell(turn)
-        return True
 
     def _reserve_for(self, turn: AnyTurn, caller: Caller, model: str) -> tuple[Held, Cost]:
         """A whole answer cannot be extended: all that it may have is held, where the client says how much that is."""
@@ -96,11 +103,12 @@ class TurnBilling:
         step = min(step, self.limiter.fit_output(caller, model, input, step)) if step else 0
         return Held(NO_HOLD, input, step, said, worst), Cost(input, step, worst.money(input, step))
 
-    def _tell(self, turn: AnyTurn) -> None:
-        standings = self.limiter.standings(*_who(turn))
-        if standings or turn.dialect.name == "skytells":
-            lines = rate_headers(standings, turn.dialect.name)
-            turn.client.add_headers(b"".join(b"%b: %b\r\n" % line for line in lines))
+    def _tell(self, turn: AnyTurn, caller: Caller, model: str) -> None:
+        if turn.dialect.name != "skytells":
+            turn.client.add_headers(usual_lines(*self.limiter.usual_standings(caller, model)))
+            return
+        lines = rate_headers(self.limiter.standings(caller, model), turn.dialect.name)
+        turn.client.add_headers(b"".join(b"%b: %b\r\n" % line for line in lines))
 
     # While it streams
 

@@ -10,6 +10,9 @@ from antiphon.limits.row import Standing
 Headers = list[tuple[bytes, bytes]]
 
 OPENAI: Final = (("requests_per_minute", "requests"), ("tokens_per_minute", "tokens"))
+LINES: Final = b"x-ratelimit-limit-{}: %d\r\nx-ratelimit-remaining-{}: %d\r\nx-ratelimit-reset-{}: %b\r\n"
+REQUESTS: Final = LINES.replace(b"{}", b"requests")
+TOKENS: Final = LINES.replace(b"{}", b"tokens")
 SKYTELLS: Final = (
     ("requests_per_minute", "requests"),
     ("input_tokens_per_minute", "tokens-in"),
@@ -32,6 +35,12 @@ def rate_headers(standings: Mapping[str, Standing], dialect: str = "openai") -> 
     if dialect == "skytells":
         headers += _skytells(standings)
     return headers
+
+
+def usual_lines(requests: Standing | None, tokens: Standing | None) -> bytes:
+    """As `rate_headers` of these two, as lines."""
+    lines = b"" if requests is None else REQUESTS % (*requests[:2], write_time(requests[2]).encode())
+    return lines if tokens is None else lines + TOKENS % (*tokens[:2], write_time(tokens[2]).encode())
 
 
 def _skytells(standings: Mapping[str, Standing]) -> Headers:

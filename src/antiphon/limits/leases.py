@@ -129,6 +129,10 @@ class LeasedLimiter(Limiter):
                         tightest[name] = Standing(most, left, spent * MINUTE // most)
         return tightest
 
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        found = self.standings(caller, model)
+        return found.get("requests_per_minute"), found.get("tokens_per_minute")
+
     def restore(self, caller: Caller, model: str, *, today: int, this_month: int, ever: int) -> bool:
         """The counters are told with the next exchange; they keep what is more."""
         rows = self._find(caller, model)

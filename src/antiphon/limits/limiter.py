@@ -152,6 +152,23 @@ class Limiter:
                 continue
         return tightest
 
+    def usual_standings(self, caller: Caller, model: str) -> tuple[Standing | None, Standing | None]:
+        """As `standings`, of requests and of tokens."""
+        requests = tokens = None
+        now = self.clock.read()
+        for row in self._rows.get((caller, model), ()):
+            if not row.has_minutes:
+                continue
+            try:
+                of_row, tokens_of_row = row.usual_standings(self.table.memory, now)
+            except Moved:
+                continue
+            if requests is None or (of_row is not None and of_row.remaining < requests.remaining):
+                requests = of_row
+            if tokens is None or (tokens_of_row is not None and tokens_of_row.remaining < tokens.remaining):
+                tokens = tokens_of_row
+        return requests, tokens
+
     # After a crash, and at start
 
     def resettle(self, worker: int, settlements: Iterable[Settlement]) -> bool:

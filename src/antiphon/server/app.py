@@ -212,6 +212,11 @@ class App:
     def turns(self) -> Turns:
         return self._turns
 
+    def take_over(self, old: App) -> None:
+        """What is counted of callers goes on, from settings to the next."""
+        self._wrong_keys = old._wrong_keys
+        self._callers.take_over(old._callers)
+
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""
         self._turns.give_up()
