@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +15,7 @@ from antiphon.errors import AntiphonError
 Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
+_TEXTS: Final = MappingProxyType({"content": "text", "reasoning_content": "text", "refusal": "text"})
 ARRAY: Final = b"application/json; charset=UTF-8"
 
 
@@ -40,6 +43,7 @@ class GeminiStream:
     def __init__(self, *, is_array: bool) -> None:
         self.content_type = ARRAY if is_array else EVENTS
         self.silence = b"" if is_array else COMMENT
+        self.text_keys: Mapping[str, str] = {} if is_array else _TEXTS
         self._is_array = is_array
         self._begun = False
         self._head: Document = {}
