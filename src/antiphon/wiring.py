@@ -20,6 +20,7 @@ from antiphon.billing.turns import TurnBilling
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
+from antiphon.document import Document
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
@@ -27,7 +28,7 @@ from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Judge, Upstream
+from antiphon.flow.ports import Judge, Upstream
 from antiphon.flow.turn import Meter
 from antiphon.generation import Generation, WorkerParts
 from antiphon.generation import Worker as Worker

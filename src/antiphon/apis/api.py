@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from antiphon.apis.changes import ApiChange
-from antiphon.chat.answer_defaults import Document
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
 EVENTS = b"text/event-stream; charset=utf-8"

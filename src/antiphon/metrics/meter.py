@@ -9,8 +9,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, BlockedError, UpstreamError
-from antiphon.flow.ports import ChunkLag, Document
+from antiphon.flow.ports import ChunkLag
 from antiphon.flow.turn import CLIENT_CLOSED, AnyTurn, Attempt
 from antiphon.metrics.families import (
     ADDED,

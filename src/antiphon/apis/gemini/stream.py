@@ -10,9 +10,8 @@ import msgspec
 
 from antiphon.apis.api import COMMENT, EVENTS
 from antiphon.apis.gemini.answer import write_end, write_logprobs, write_parts, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 _TEXTS: Final = MappingProxyType({"content": "text", "reasoning_content": "text", "refusal": "text"})
@@ -37,7 +36,7 @@ class _OpenCandidate:
         call["function"]["arguments"] += body.get("arguments") or ""
 
 
-class GeminiStream:
+class GeminiApiStream:
     """Writes one streamed answer."""
 
     def __init__(self, *, is_array: bool) -> None:

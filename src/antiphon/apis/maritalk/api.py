@@ -22,10 +22,9 @@ from antiphon.apis.reading import (
 )
 from antiphon.apis.targets import fit_common
 from antiphon.dialects import DIALECTS, Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 from antiphon.sse import frame
-
-Document = dict[str, Any]
 
 NAME: Final = "maritalk"
 encode = msgspec.json.Encoder().encode

@@ -11,9 +11,8 @@ import msgspec
 from antiphon.apis.api import EVENTS
 from antiphon.apis.messages.answer import bare, call_extras, write_citation
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 LINES: Final = b"application/x-ndjson"

@@ -17,7 +17,7 @@ from antiphon.apis.responses.native_answer import BREAK, ENCRYPTED, ITEM
 from antiphon.apis.responses.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning, WholeItem
 from antiphon.apis.responses.output import SAID, ResponseFrame, ending, gather_extras, read_logprobs
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 
 MOST_SAID: Final = 64 * 1024 * 1024  # characters: all that is said is said again at the end
