@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.apis.api import ApiStream
-from antiphon.apis.gemini.stream import GeminiStream
+from antiphon.apis.gemini.stream import GeminiApiStream
 from antiphon.apis.maritalk.api import MaritalkStream
 from antiphon.apis.messages.stream import MessageStream
 from antiphon.chat.answer_defaults import AnswerDefaults
@@ -25,8 +25,8 @@ Document = dict[str, Any]
 
 MAKERS: dict[str, Callable[[], ApiStream]] = {
     "messages": lambda: MessageStream(None),
-    "gemini": lambda: GeminiStream(is_array=False),
-    "gemini-array": lambda: GeminiStream(is_array=True),
+    "gemini": lambda: GeminiApiStream(is_array=False),
+    "gemini-array": lambda: GeminiApiStream(is_array=True),
     "maritalk": MaritalkStream,
 }
 ASKED = {
