@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocols.protocol import Document
+from antiphon.document import Document
 from antiphon.upstreams.foreign_protocols import PROTOCOLS, Spoken
 from antiphon.upstreams.scripted.answers import find_language
 from antiphon.upstreams.scripted.language import ScriptedAnswer

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from antiphon.accounts.completions.client import CompletionClient
+from antiphon.document import Document
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
 from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.config import EvaluatorConfig
-from antiphon.flow.ports import Document, Judge
+from antiphon.flow.ports import Judge
 from antiphon.flow.turn import Meter
 from antiphon.http.server import Request, Server
 from antiphon.log import Log

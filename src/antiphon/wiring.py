@@ -20,6 +20,7 @@ from antiphon.billing.turns import TurnBilling
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
+from antiphon.document import Document
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
@@ -27,7 +28,7 @@ from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Judge, Upstream
+from antiphon.flow.ports import Judge, Upstream
 from antiphon.flow.turn import Meter
 from antiphon.generation import Generation, WorkerParts
 from antiphon.generation import Worker as Worker
@@ -168,10 +169,11 @@ def _accounts(
     """Journal and limits are the worker's; keys and prices go by the settings."""
     if parts.plan is None:
         return None, None, ()
+    count_cost = None if parts.meter is None else parts.meter.count_cost
     if parts.accounts is None:
-        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log)
+        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log, count_cost)
         return parts.accounts.issued, parts.accounts.billing, ()
-    return renew_accounts(settings, parts.plan, rules, parts.accounts)
+    return renew_accounts(settings, parts.plan, rules, parts.accounts, count_cost)
 
 
 async def _upstreams(

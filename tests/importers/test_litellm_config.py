@@ -47,6 +47,7 @@ class Importer:
 
 @pytest.fixture
 def importer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Importer:
+    monkeypatch.delenv("ANTIPHON_ACCOUNTS__ENABLED", raising=False)  # which tests/conftest.py turns off
     for name, value in VARIABLES.items():
         monkeypatch.setenv(name, value)
     return Importer(tmp_path, capsys)
@@ -131,7 +132,8 @@ def test_what_was_not_carried_over_is_told_on_stderr_and_in_the_file(importer: I
     importer.run("groups")
     assert f"not carried over: {words}" in importer.err
     assert words in " ".join(importer.text.replace("#", "").split())
-    assert "drop_params" not in importer.err
+    for carried in ("drop_params", "cost_per_token", "model_info.base_model", "rpm", "litellm_params.order"):
+        assert carried not in importer.err
     assert "--database" in importer.err
 
 
@@ -193,6 +195,24 @@ def test_rates_are_limits_where_litellm_holds_to_them(importer: Importer) -> Non
     assert document["limit"] == [
         {"name": "model m", "models": ["m"], "requests_per_minute": 200, "tokens_per_minute": 3000}
     ]
+
+
+def test_models_without_a_provider_and_rates_beside_them(importer: Importer) -> None:
+    models = (
+        "anthropic.claude-3-haiku-20240307-v1:0",
+        "us.amazon.nova-pro-v1:0",
+        "gpt-4o",
+        "azure/",
+        "claude-opus-4-1",
+    )
+    rows = "".join(
+        f"  - {{model_name: m{n}, rpm: 5, litellm_params: {{model: '{m}'}}}}\n" for n, m in enumerate(models)
+    )
+    document = importer.run(f"model_list:\n{rows}")
+    found = {route["model"]: route["targets"][0]["upstream"] for route in document["route"]}
+    assert found == {"m0": "bedrock", "m1": "bedrock", "m2": "openai", "m4": "anthropic"}
+    assert "model_list[3] (m3): 'azure/' names no model" in importer.err
+    assert "rpm" not in importer.err
 
 
 def test_what_is_included(importer: Importer) -> None:

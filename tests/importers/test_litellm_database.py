@@ -105,6 +105,7 @@ class Imported:
 @pytest.fixture
 def imported(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Imported:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANTIPHON_ACCOUNTS__ENABLED", raising=False)  # which tests/conftest.py turns off
     return Imported(tmp_path, capsys)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from antiphon.apis.changes import ApiChange
-from antiphon.chat.answer_defaults import Document
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
 EVENTS = b"text/event-stream; charset=utf-8"
@@ -29,6 +29,10 @@ class ApiStream(Protocol):
     content_type: bytes
     silence: bytes
     """What is sent so that a silent stream stays open; b"" where the API has nothing for it."""
+
+    text_keys: Mapping[str, str]
+    """Names, in the API's events, of the texts of a chat delta: {"content": "text"}. While deltas add to one and the
+    same text, two of them are written with the same bytes around it. Empty: not so."""
 
     def take(self, chunk: Document) -> bytes:
         """A chat chunk as the API says it; b"" where it has nothing to say. The chunks are those of the openai dialect,

@@ -7,7 +7,8 @@ from antiphon.apis.api import ApiRequest, EventReader, NativeRequest
 from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.stream import ChatStream
-from antiphon.flow.ports import Document, Upstream
+from antiphon.document import Document
+from antiphon.flow.ports import Upstream
 
 
 def native_upstream(asked: ApiRequest | None, upstream: Upstream) -> Upstream | None:

@@ -14,8 +14,9 @@ from antiphon.apis.api import ApiRequest, ApiStream, own_name
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, RequestError
-from antiphon.flow.ports import Account, Change, ChunkLag, Client, Document, Entry, Remote, Scope
+from antiphon.flow.ports import Account, Change, ChunkLag, Client, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -250,6 +251,9 @@ class Meter(Protocol):
 
     def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
         """A turn has ended."""
+
+    def count_cost(self, upstream: str, micros: int) -> None:
+        """… and cost so much, in millionths of the currency."""
 
 
 def empty_receipt(request_id: str, dialect: Dialect) -> Document:

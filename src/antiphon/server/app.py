@@ -17,10 +17,11 @@ from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
 from antiphon.apis.listings import LISTINGS, OLLAMA_VERSION
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Incoming, Relayed
+from antiphon.flow.ports import Incoming, Relayed
 from antiphon.flow.relay_body import is_form
 from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote

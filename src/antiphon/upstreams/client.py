@@ -23,8 +23,9 @@ import msgspec
 
 from antiphon import sse
 from antiphon.chat.failure import read_failure
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
+from antiphon.flow.ports import Prepared, Receiver, Relayed, RelayReceiver
 from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall, WholeSink
 from antiphon.upstreams.catalog import MODEL, VendorRow
 from antiphon.upstreams.models import ask_models

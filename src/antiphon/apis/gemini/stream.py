@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.api import COMMENT, EVENTS
 from antiphon.apis.gemini.answer import write_end, write_logprobs, write_parts, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
-Document = dict[str, Any]
-
 encode = msgspec.json.Encoder().encode
+_TEXTS: Final = MappingProxyType({"content": "text", "reasoning_content": "text", "refusal": "text"})
 ARRAY: Final = b"application/json; charset=UTF-8"
 
 
@@ -34,12 +36,13 @@ class _OpenCandidate:
         call["function"]["arguments"] += body.get("arguments") or ""
 
 
-class GeminiStream:
+class GeminiApiStream:
     """Writes one streamed answer."""
 
     def __init__(self, *, is_array: bool) -> None:
         self.content_type = ARRAY if is_array else EVENTS
         self.silence = b"" if is_array else COMMENT
+        self.text_keys: Mapping[str, str] = {} if is_array else _TEXTS
         self._is_array = is_array
         self._begun = False
         self._head: Document = {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -21,10 +22,9 @@ from antiphon.apis.reading import (
 )
 from antiphon.apis.targets import fit_common
 from antiphon.dialects import DIALECTS, Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 from antiphon.sse import frame
-
-Document = dict[str, Any]
 
 NAME: Final = "maritalk"
 encode = msgspec.json.Encoder().encode
@@ -65,6 +65,7 @@ class MaritalkStream:
 
     content_type = EVENTS
     silence = COMMENT
+    text_keys: Mapping[str, str] = MappingProxyType({"content": "text", "refusal": "text"})
 
     def __init__(self) -> None:
         self._last: Document = {"text": "", "finish_reason": None}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.api import EVENTS
 from antiphon.apis.messages.answer import bare, call_extras, write_citation
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 
@@ -31,6 +32,7 @@ class MessageStream:
 
     content_type = EVENTS
     silence = PING
+    text_keys: Mapping[str, str] = MappingProxyType({"content": "text", "reasoning_content": "thinking"})
 
     def __init__(self, stops: object) -> None:
         """`stops`: the request's stop sequences."""

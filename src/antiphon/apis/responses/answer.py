@@ -27,7 +27,7 @@ from antiphon.apis.responses.output import (
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
 from antiphon.apis.responses.stored import KIND, KeptInput, encode, listed_input
 from antiphon.apis.responses.stream import ResponseStream
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 

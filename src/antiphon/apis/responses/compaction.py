@@ -10,7 +10,7 @@ from typing import Final
 
 from antiphon.apis.responses.output import ResponseFrame, usage_of
 from antiphon.apis.responses.summary import write_summary
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import RequestError, UpstreamError
 
 COMPACT: Final = "compact"  # the action of its path

@@ -14,8 +14,8 @@ from antiphon.apis.responses.parts import read_content
 from antiphon.apis.responses.reasoning import TEXT, unsealed
 from antiphon.apis.responses.summary import read_summary
 from antiphon.apis.responses.tools import chat_name
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import empty, missing, wrong_type, wrong_value
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 ROLES: Final = ("assistant", "system", "developer", "user")

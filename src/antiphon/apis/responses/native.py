@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon.apis.responses.reasoning import unsealed
 from antiphon.apis.responses.summary import read_summary
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 _OURS = frozenset({"previous_response_id", "store"})
 

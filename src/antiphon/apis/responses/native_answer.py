@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from antiphon.apis.responses.tools import chat_name
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.failure import malformed, read_failure
+from antiphon.document import Document
 
 OUTPUT: Final = "response_output"  # of a message: the items of a whole answer
 BREAK: Final = "response_item"  # of a delta: a new message begins; what it says of itself

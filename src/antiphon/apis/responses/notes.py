@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import RequestFault, missing, read_type, unknown, wrong_type
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 NOT_IN_CHAT = "the upstream is asked by Chat Completions, which has no place for it"

@@ -17,7 +17,7 @@ from antiphon.apis.responses.output import (
     reasoning_item,
     text_part,
 )
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 encode = msgspec.json.Encoder().encode
 _WORDS: Final = {"content": "output_text", "refusal": "refusal"}

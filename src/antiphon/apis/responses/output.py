@@ -10,7 +10,7 @@ import msgspec
 from antiphon.apis.responses.reasoning import TEXT
 from antiphon.apis.responses.stored import item_id
 from antiphon.apis.responses.tools import Own
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.safety.annotation import merged
 
 INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}

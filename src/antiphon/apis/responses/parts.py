@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, text_of, type_of, unsupported
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
+from antiphon.document import Document
 
 KINDS: Final = ("input_text", "input_image", "input_audio", "input_file", "output_text", "refusal")
 NO_FILES: Final = "the upstream is asked by Chat Completions, which takes images as `image_url` only"

@@ -13,10 +13,10 @@ from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_t
 from antiphon.apis.responses.output import ResponseFrame
 from antiphon.apis.responses.stored import earlier_items, with_references
 from antiphon.apis.responses.tools import ToolList, read_choice
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
 from antiphon.chat.fields import FIELDS, check_metadata
 from antiphon.chat.request import refusal, refuse_model
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 # Parameters that chat has by the same name. Their values are checked there.

@@ -6,6 +6,8 @@ else begins. Calls end with the answer: their pieces may come in turns. Each eve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +17,7 @@ from antiphon.apis.responses.native_answer import BREAK, ENCRYPTED, ITEM
 from antiphon.apis.responses.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning, WholeItem
 from antiphon.apis.responses.output import SAID, ResponseFrame, ending, gather_extras, read_logprobs
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 
 MOST_SAID: Final = 64 * 1024 * 1024  # characters: all that is said is said again at the end
@@ -32,6 +34,7 @@ encode = msgspec.json.Encoder().encode
 class ResponseStream:
     content_type = EVENTS
     silence = COMMENT
+    text_keys: Mapping[str, str] = MappingProxyType({})  # each event has a number
 
     def __init__(self, frame: ResponseFrame) -> None:
         self._frame = frame

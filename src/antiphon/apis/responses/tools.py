@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, at, text_of, type_of, unsupported_value
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
+from antiphon.document import Document
 
 NO_BUILT_IN: Final = (
     "the model's upstream is asked by Chat Completions, which has no built-in tools; use 'function' or 'custom' tools"

@@ -18,13 +18,14 @@ from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, parse
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
+from antiphon.document import Document
 from antiphon.flow.api_turn import parse_api
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document, send, send_body, sent_document
 from antiphon.flow.fast_path import fast_body
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
 from antiphon.flow.native import NativeStream, native_upstream
-from antiphon.flow.ports import Change, Document, Incoming, Upstream
+from antiphon.flow.ports import Change, Incoming, Upstream
 from antiphon.flow.stream import Ready, resolve
 from antiphon.flow.turn import Attempt, Turn
 

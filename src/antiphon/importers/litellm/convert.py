@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from antiphon.importers.litellm.config import Section
-from antiphon.importers.litellm.deployments import Deployment, DeploymentReader
+from antiphon.importers.litellm.deployments import Deployment, DeploymentReader, name_left
 from antiphon.importers.litellm.extras import group_limits, read_counters, read_keys, read_limits, read_models
 from antiphon.importers.litellm.routes import Draft, add_aliases, add_fallbacks, add_routes
 from antiphon.importers.litellm.toml import write_comment, write_route, write_table
@@ -87,6 +87,8 @@ def convert(config: Section, environ: Mapping[str, str], folder: str | None) -> 
         read_models(deployments, _is_known, values.notes),
         {name: value for name, value in read_counters(router, litellm, values).items() if value},
     )
+    for deployment in deployments:
+        name_left(deployment, values.notes)
     _tell_of_keys(litellm, values.notes)
     if general.take("database_url") is not None:
         values.notes.ask("keys, teams and spend are in LiteLLM's database: `antiphon import litellm … --database URL`")

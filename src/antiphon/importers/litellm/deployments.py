@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from antiphon.importers.litellm.cloud import aws_keys, azure_keys, vertex_keys
 from antiphon.importers.litellm.config import Section
 from antiphon.importers.litellm.providers import PROVIDERS, Provider, split_model
-from antiphon.importers.litellm.values import UNSET, Values
+from antiphon.importers.litellm.values import UNSET, Notes, Values
 from antiphon.upstreams.catalog import CATALOG
 
 BEDROCK_WAYS: Final = re.compile(r"(?:converse|invoke|converse_like)/")
@@ -37,6 +37,7 @@ class Deployment:
     order: int | None = None
     info: Section = field(default_factory=lambda: Section("", {}))
     params: Section = field(default_factory=lambda: Section("", {}))
+    row: Section = field(default_factory=lambda: Section("", {}))  # the whole entry
 
 
 class DeploymentReader:
@@ -57,10 +58,7 @@ class DeploymentReader:
         name = f"{row.path} ({group})"
         params.values = {**self._defaults, **self._credential(params, name), **params.values}
         params.path = name
-        found = self._deployment(group.strip(), model, params, row)
-        if found is not None:
-            self._name_left(row, params)
-        return found
+        return self._deployment(group.strip(), model, params, row)
 
     def _credential(self, params: Section, name: str) -> dict[str, Any]:
         named = params.take("litellm_credential_name")
@@ -78,6 +76,9 @@ class DeploymentReader:
             self._values.notes.ask(
                 f"{params.path}: the provider {provider!r} is taken for one that speaks as OpenAI does"
             )
+        if not name.strip():
+            self._values.notes.lose(f"{params.path}: {model!r} names no model")
+            return None
         if known is None or (name == "*" and model == "*"):
             words = (
                 f"no provider can be told from {model!r}"
@@ -89,7 +90,7 @@ class DeploymentReader:
         upstream, name = self._upstream(provider or "", known, name, params)
         self._add_common(upstream, params)
         info = row.section("model_info")
-        requests, tokens = (_number(params.take(key) or info.take(key)) for key in ("rpm", "tpm"))
+        requests, tokens = (_number(params.take(key) or info.take(key) or row.take(key)) for key in ("rpm", "tpm"))
         order = _number(params.take("order"))
         return Deployment(
             group=group,
@@ -101,6 +102,7 @@ class DeploymentReader:
             order=None if order is None else int(order),
             info=info,
             params=params,
+            row=row,
         )
 
     def _upstream(self, provider: str, known: Provider, model: str, params: Section) -> tuple[dict[str, Any], str]:
@@ -169,12 +171,15 @@ class DeploymentReader:
             words = {word for word in dropped if isinstance(word, str) and re.fullmatch(r"[a-z][a-z0-9_.]*", word)}
             upstream["lacks"] = sorted(words - {"model", "messages"} | CATALOG[upstream["protocol"]].lacks)
 
-    def _name_left(self, row: Section, params: Section) -> None:
-        for key in params.left():
-            if key not in HOLDS_ANYWAY:
-                self._values.notes.lose(f"{params.path}: litellm_params.{key}")
-        for key in row.left():
-            self._values.notes.lose(f"{params.path}: {key}")
+
+def name_left(deployment: Deployment, notes: Notes) -> None:
+    """What nobody has read, once everybody has."""
+    path = deployment.params.path
+    for key in deployment.params.left():
+        if key not in HOLDS_ANYWAY:
+            notes.lose(f"{path}: litellm_params.{key}")
+    for key in deployment.row.left():
+        notes.lose(f"{path}: {key}")
 
 
 def weigh(deployments: list[Deployment]) -> list[tuple[int, int]]:

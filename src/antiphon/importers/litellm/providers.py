@@ -78,6 +78,7 @@ BARE: Final = (
     (("claude-",), "anthropic"),
     (("gemini-",), "vertex_ai"),
     (("command", "embed-"), "cohere"),
+    (("anthropic.", "amazon.", "meta.", "mistral.", "cohere.", "ai21.", "us.", "eu.", "apac."), "bedrock"),
 )
 
 
