@@ -101,4 +101,4 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(serve.run(load(sys.argv[1], {}, CATALOG), host=run, least_patience=0.0))
+    raise SystemExit(serve.run(load(sys.argv[1], os.environ, CATALOG), host=run, least_patience=0.0))
