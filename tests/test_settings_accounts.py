@@ -66,3 +66,25 @@ def test_keys_can_be_issued_before_there_is_any(tmp_path: Path) -> None:
     path.write_text("[server]\nauth = true\n[accounts]\nenabled = false\n")
     with pytest.raises(SettingsError, match="so every request would be refused"):
         load(str(path), {}, ("embedded", "scripted"))
+
+
+def test_limits_need_accounts(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.toml"
+    path.write_text('[accounts]\nenabled = false\n[[limit]]\nname = "x"\nconcurrent = 5\n')
+    with pytest.raises(SettingsError) as caught:
+        load(str(path), {}, ("embedded", "scripted"))
+    [fault] = caught.value.faults
+    assert str(fault).startswith(f"{path}:4: ")
+    assert "would limit nothing" in str(fault)
+
+
+def test_what_is_kept_and_where(tmp_path: Path) -> None:
+    path = tmp_path / "antiphon.toml"
+    path.write_text('[accounts]\nstate = "here"\nkeys_max_age = 60\n[accounts.keep]\nentry_days = 7\nentry_bytes = 0\n')
+    accounts = load(str(path), {}, ("embedded", "scripted")).accounts
+    assert accounts.state == str(tmp_path / "here")
+    assert accounts.keys_max_age == 60
+    assert (accounts.keep.entry_days, accounts.keep.entry_bytes, accounts.keep.day_days) == (7, 0, None)
+    (tmp_path / "here").write_text("")
+    with pytest.raises(SettingsError, match="which is not a folder"):
+        load(str(path), {}, ("embedded", "scripted"))

@@ -1,5 +1,5 @@
 """Tensors to start from: MPNet, packed into few bits for a narrow way to the training machine (four bits a number, six
-for word embeddings; training mends the rest), and the shipped networks, read from their ONNX files.
+for word embeddings; training mends the rest), and the shipped encoder, read from its ONNX file.
 
     python -m training.base --mpnet MPNET/model.safetensors --out FOLDER
 """
@@ -109,19 +109,6 @@ def read_encoder(path: Path) -> dict[str, Tensor]:
             made[theirs + MINILM[kind] + ".weight"] = stored[f"{ours}{kind}.w"]
             made[theirs + MINILM[kind] + ".bias"] = stored[f"{ours}{kind}.b"]
     return _tensors(made | _head(stored))
-
-
-def read_convolutions(path: Path) -> dict[str, Tensor]:
-    """The shipped small network under the names of `networks.Convolutions`."""
-    stored = read_initializers(path)
-    made = {"we.weight": _wide(stored, "words"), "dilations": np.array([1.0, 2.0, 4.0])} | _head(stored)
-    for name in ("c1", "c2", "c3"):
-        flat = _wide(stored, name + ".w")  # width · in, out
-        bias = stored[name + ".b"]
-        inside = made["we.weight"].shape[1] if name == "c1" else bias.size
-        made[name + ".weight"] = flat.reshape(-1, inside, bias.size).transpose(2, 1, 0)
-        made[name + ".bias"] = bias
-    return _tensors(made)
 
 
 def _head(stored: dict[str, Array]) -> dict[str, Array]:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from antiphon.evaluators.embedded import Classifier
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.normalise import Normaliser
 from antiphon.evaluators.embedded.wordpiece import WordPiece
@@ -46,7 +46,7 @@ class Labeller:
         self._classifier = Classifier.load(weights)
         self._tokens = WordPiece.load(weights / "vocabulary.txt")
         self._normalise = Normaliser(self._tokens.ids)
-        self._gate = Gate.load(weights / "languages.npz")
+        self._gate = LanguageGate.load(weights / "languages.npz")
 
     def __call__(self, text: str, harmless: bool) -> list[Labelled]:
         text = text.strip()[:LONGEST]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from antiphon.evaluators.embedded.calibration import FEW, Brief, Cuts
 from antiphon.evaluators.embedded.cascade import READ_AT_MOST, cut
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.network import LABELS, Network
 from antiphon.evaluators.embedded.ngrams import Head, windows
@@ -32,9 +32,9 @@ from training.data import OTHER_LANGUAGES, read_rows, read_set
 from training.prepare import HELD_OUT, dev_sets
 
 CATEGORIES = len(LABELS) - 1
-ESCALATED = 0.13  # share of benign prompts' tokens that the encoder may read; CPU per 100 tokens depends on it
-CARE = (1.0, 0.8, 0.8, 1.3, 1.2)  # the small network tells violence and jailbreaks apart worst, self-harm and sex best
-LOOSEST = np.array([-2.0, -2.65, -2.7, -2.85, -1.4], dtype=np.float32)  # bars are never below
+# Share of the encoder's findings that the small network may hold for harmless, for each label.
+LOST = (0.03, 0.01, 0.03, 0.01, 0.05)
+LOOSEST = np.array([-2.5, -3.5, -3.0, -2.6, -5.0], dtype=np.float32)  # windows below are not read for calibration
 FLOOR = -9.0  # of windows that the encoder did not read
 CROWD, MOST, JAILBREAK_CROWD = 0.9, 3.0, 1.0
 # Of each set: the share of harmless texts that may be filtered, by the beginning of the source's name.
@@ -81,7 +81,7 @@ class Texts:
     def __init__(self, folder: Path) -> None:
         self.tokens = WordPiece.load(folder / "vocabulary.txt")
         self.normalise = Normaliser(self.tokens.ids)
-        self.gate = Gate.load(folder / "languages.npz")
+        self.gate = LanguageGate.load(folder / "languages.npz")
         self.small = Network(folder / "cnn.onnx")
         self.encoder = Network(folder / "encoder.onnx")
 
@@ -134,16 +134,20 @@ def surrounded(answers: list[str]) -> Rows:
     return made
 
 
-def bars(found: list[Found]) -> NDArray[Any]:
-    """The share of windows above each bar grows in step until the union is what may be escalated."""
-    small = np.concatenate([text.small for text in found])
-    tokens = [length for text in found for length in text.lengths]
-    for share in np.linspace(0.001, 0.4, 800):
-        sure = np.array([np.quantile(small[:, label], max(0.0, 1 - share * CARE[label])) for label in range(len(CARE))])
-        sure = np.maximum(sure, LOOSEST)
-        if np.average((small >= sure).any(axis=1), weights=tokens) >= ESCALATED:
-            break
-    return sure.round(3).astype(np.float32)
+def bars(found: dict[str, list[Found]], folder: Path) -> NDArray[Any]:
+    """For each label the logit of the small network under which few of the encoder's findings lie. A finding is what
+    was medium until now: where that changes much, calibrate again."""
+    stored = json.loads((folder / "calibration.json").read_text())["cuts"]["prompt"]
+    small, large = (
+        np.concatenate([getattr(text, name) for texts in found.values() for text in texts])
+        for name in Found._fields[:2]
+    )
+    sure = [np.quantile(small[large[:, i] >= row[1], i], LOST[i]) for i, row in enumerate(stored)]
+    benign = np.concatenate([text.small for text in found["dev_benign"]])
+    lengths = [length for text in found["dev_benign"] for length in text.lengths]
+    doubted = np.average((benign >= sure).any(axis=1), weights=lengths)
+    print(f"the encoder reads {doubted:.3f} of the tokens of benign prompts")
+    return np.maximum(sure, LOOSEST).round(3).astype(np.float32)
 
 
 class Judged:
@@ -310,7 +314,7 @@ def main() -> None:
         sets, found = collect(options.data, options.weights)
         if options.cache:
             options.cache.write_bytes(pickle.dumps((sets, found)))
-    sure = bars(found["dev_benign"])
+    sure = bars(found, options.weights)
     stored = {
         **choose(Judged(sets, found, sure), found), "heads": heads(options.data, options.weights),
         "self_harm": self_harm(options.data, options.weights),

@@ -82,6 +82,8 @@ class Corpus:
         self.texts = Texts.stored(stored["f"], stored["o"])
         self.labels = torch.tensor(stored["y"].astype(np.float32), device=DEVICE)
         source = torch.tensor(stored["s"].astype(np.int64), device=DEVICE)
+        self.source = source
+        self.names = [str(name) for name in stored["src"]]
         kinds = [next((w for k, w in LIGHTER.items() if str(name).startswith(k)), 1.0) for name in stored["src"]]
         rare = (1500 / torch.bincount(source, minlength=len(kinds)).float()).clamp(max=1).sqrt()
         self.weight = (rare * torch.tensor(kinds, device=DEVICE))[source]
@@ -94,6 +96,10 @@ class Corpus:
         stored = np.load(folder / "unlabelled.npz")
         unlabelled = Texts.stored(stored["f"], stored["o"])
         self.unlabelled = unlabelled.some(torch.arange(0, len(unlabelled.length), every, device=DEVICE))
+
+    def is_of(self, prefixes: tuple[str, ...]) -> Tensor:
+        """For each row whether its source begins with one of these."""
+        return torch.tensor([name.startswith(prefixes) for name in self.names], device=DEVICE)[self.source]
 
     def filler(self, count: int, longest: int) -> Batch:
         pick = self.benign[torch.randint(len(self.benign), (count,), device=DEVICE)]

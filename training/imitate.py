@@ -1,12 +1,11 @@
-"""Students on one GPU: the encoder and the small network start from the shipped ones and imitate the teachers on the
-windows of training/teach.py; labels count beside. They stop by the clock, at a rate that has fallen to almost nothing.
+"""Students on one GPU: encoders start from the shipped one and imitate the teachers on the windows of
+training/teach.py; labels count beside. They stop by the clock, at a rate that has fallen to almost nothing.
 
     python -m training.imitate encoder --data FOLDER_OF_PREPARE --pool POOL --weights WEIGHTS --out OUT --limit 480
-    python -m training.imitate small   (the same)
     python -m training.imitate mean    --data … --weights … --out OUT
 
 `mean` takes the mean of OUT/L6-*, the encoders of several seeds, and of that and the shipped encoder: what no row of
-today shows is forgotten less. With `--minilm` students start from that file instead of the shipped networks.
+today shows is forgotten less. With `--minilm` students start from that file instead of the shipped network.
 """
 
 from __future__ import annotations
@@ -21,33 +20,24 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from training.base import read_convolutions, read_encoder
 from training.corpus import DEVICE, Corpus, Texts, batches, log, masked_loss
 from training.learning import optimiser, report, step
-from training.networks import Convolutions, Encoder
+from training.networks import Encoder
+from training.teach import shipped
 
 BATCH = 512
-RATES = {"encoder": (1.4e-4, 6e-4), "small": (1e-3, 1e-3)}  # body, head
-TRUST = 0.8  # in the teachers; the rest in labels
+RATES = (1.4e-4, 6e-4)  # body, head
 CLOSE = 0.05  # weight of the distance in logits: it keeps the order among the harmless
 FARTHEST = 7.0
 
 
-def student(kind: str, weights: Path, minilm: Path | None = None) -> nn.Module:
-    if minilm:
-        base = {name: value.float() for name, value in load_file(minilm).items()}
-        return (Convolutions(base) if kind == "small" else Encoder(base)).to(DEVICE)
-    base = read_encoder(weights / "encoder.onnx")
-    if kind == "small":
-        model: nn.Module = Convolutions(base)
-        model.load_state_dict(read_convolutions(weights / "cnn.onnx"))
-    else:
-        model = Encoder(base)
-        model.head.load_state_dict({name[5:]: base[name] for name in base if name.startswith("head.")})
-    return model.to(DEVICE)
+def student(weights: Path, minilm: Path | None = None) -> Encoder:
+    if minilm is None:
+        return shipped(weights)
+    return Encoder({name: value.float() for name, value in load_file(minilm).items()}).to(DEVICE)
 
 
-def imitate(kind: str, model: nn.Module, corpus: Corpus, path: Path, seed: int, limit: float) -> None:
+def imitate(model: Encoder, corpus: Corpus, path: Path, seed: int, limit: float, trust: float) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
     read = {name: value.to(DEVICE) for name, value in torch.load(path).items()}
@@ -56,7 +46,7 @@ def imitate(kind: str, model: nn.Module, corpus: Corpus, path: Path, seed: int, 
     model.train()
     began, done = time.time(), 0
     at = lambda _: (time.time() - began) / limit  # noqa: E731
-    tools = optimiser(model, *RATES[kind], 20 * len(aim) // BATCH, at)
+    tools = optimiser(model, *RATES, 20 * len(aim) // BATCH, at)
     while at(0) < 1:
         for index in batches(texts.length, BATCH):
             if at(0) >= 1:
@@ -66,8 +56,8 @@ def imitate(kind: str, model: nn.Module, corpus: Corpus, path: Path, seed: int, 
             with torch.autocast(DEVICE.type, torch.bfloat16):
                 logits = model(ids, mask).float()
             told = masked_loss(logits, labels[index], weight[index], corpus.balance)
-            step(model, (1 - TRUST) * told + TRUST * 2 * alike(logits, aim[index], weight[index]), tools)
-        log(kind, seed, done, "batches")
+            step(model, (1 - trust) * told + trust * 2 * alike(logits, aim[index], weight[index]), tools)
+        log("encoder", seed, done, "batches")
     model.eval()
 
 
@@ -89,9 +79,9 @@ def save(model: nn.Module, path: Path) -> None:
     save_file(dict(items[half:]), f"{path}_1.safetensors")
 
 
-def mean(weights: Path, out: Path, share: float) -> nn.Module:
+def mean(weights: Path, out: Path, share: float) -> Encoder:
     """Of the encoders of several seeds; and of that (`share`) and the shipped one."""
-    model = student("encoder", weights)
+    model = student(weights)
     firsts = sorted(out.glob("L6-*_0.safetensors"))
     seconds = sorted(out.glob("L6-*_1.safetensors"))
     states = [load_file(one) | load_file(two) for one, two in zip(firsts, seconds, strict=True)]
@@ -108,11 +98,12 @@ def mean(weights: Path, out: Path, share: float) -> nn.Module:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["encoder", "small", "mean"])
+    parser.add_argument("kind", choices=["encoder", "mean"])
     for name in ("data", "pool", "weights", "minilm", "out"):
         parser.add_argument("--" + name, type=Path)
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--limit", type=float, default=480, help="seconds of training")
+    parser.add_argument("--trust", type=float, default=0.8, help="in the teachers; the rest in labels")
     parser.add_argument("--share", type=float, default=0.6, help="of the new encoder in the mean")
     parser.add_argument("--every", type=int, default=1)
     options = parser.parse_args()
@@ -121,9 +112,9 @@ def main() -> None:
     if options.kind == "mean":
         name, model = "L6", mean(options.weights, options.out, options.share)
     else:
-        model = student(options.kind, options.weights, options.minilm)
-        imitate(options.kind, model, corpus, options.pool, options.seed, options.limit)
-        name = "CNN" if options.kind == "small" else f"L6-{options.seed}"
+        model = student(options.weights, options.minilm)
+        imitate(model, corpus, options.pool, options.seed, options.limit, options.trust)
+        name = f"L6-{options.seed}"
     save(model, options.out / name)
     report(name, [model], corpus, options.data / "dev.npz", options.out)
     log("done")

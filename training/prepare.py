@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from antiphon.evaluators.embedded.cascade import cut
-from antiphon.evaluators.embedded.language import Gate
+from antiphon.evaluators.embedded.language import LanguageGate
 from antiphon.evaluators.embedded.latin import ENGLISH
 from antiphon.evaluators.embedded.normalise import Normaliser
 from antiphon.evaluators.embedded.wordpiece import WordPiece
@@ -64,7 +64,7 @@ class Encoder:
     def __init__(self, folder: Path) -> None:
         self.tokens = WordPiece.load(folder / "vocabulary.txt")
         self.normalise = Normaliser(self.tokens.ids)
-        self.gate = Gate.load(folder / "languages.npz")
+        self.gate = LanguageGate.load(folder / "languages.npz")
 
     def __call__(self, texts: list[str], longest: int = LONGEST) -> tuple[np.ndarray, np.ndarray]:
         ids = [self.tokens.encode(self.normalise(text))[:longest] or [100] for text in texts]

@@ -2,6 +2,10 @@
 of training/imitate.py learn. Eight minutes on an H200 with three teachers.
 
     python -m training.teach --data FOLDER_OF_PREPARE --mpnet mpnet.npz --out OUT
+    python -m training.teach --data FOLDER_OF_PREPARE --shipped WEIGHTS --fresh own_persona --out OUT
+
+With `--shipped` the shipped encoder is the teacher, and rows whose source begins with `--fresh`, which it has not seen,
+say by their labels alone what is learnt: a student keeps what it knows and learns these.
 """
 
 # ruff: noqa: S311 - chance is no secret here
@@ -15,7 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from training.base import read_packed
+from training.base import read_encoder, read_packed
 from training.corpus import DEVICE, STARTED, WINDOW, Batch, Corpus, Texts, batches, joined, log, masked_loss, stacked
 from training.learning import optimiser, predict, report, step
 from training.networks import Encoder
@@ -23,6 +27,8 @@ from training.networks import Encoder
 BATCH = 256
 RATE, HEAD_RATE, DECAY = 4e-5, 1e-3, 0.05
 SMOOTH = 0.01  # a label is not quite certain
+UNKNOWN = 100  # the id of what the vocabulary does not know
+FIRM = 4.5  # the logit that a fresh row's label stands for
 SHORT = [12, 16, 24, 32, 48, 64, 96]  # tokens of a piece as a stream shows it
 
 
@@ -49,6 +55,13 @@ def teach(corpus: Corpus, base: dict[str, Tensor], seed: int, epochs: int, limit
     return model.eval()
 
 
+def shipped(weights: Path) -> Encoder:
+    base = read_encoder(weights / "encoder.onnx")
+    model = Encoder(base)
+    model.head.load_state_dict({name[5:]: base[name] for name in base if name.startswith("head.")})
+    return model.to(DEVICE).eval()
+
+
 class Pool:
     """Windows that the students read, with what the teachers think of them."""
 
@@ -57,12 +70,16 @@ class Pool:
         self.parts: list[tuple[Batch, ...]] = []  # what the teachers read instead: a window is as bad as its worst part
         self.labels: list[Tensor] = []
         self.weight: list[Tensor] = []
+        self.fresh: list[Tensor] = []  # the label says what is learnt, not the teachers
 
-    def add(self, window: Batch, parts: tuple[Batch, ...], labels: Tensor, weight: Tensor) -> None:
+    def add(
+        self, window: Batch, parts: tuple[Batch, ...], labels: Tensor, weight: Tensor, fresh: Tensor | None = None
+    ) -> None:
         self.windows.append(window)
         self.parts.append(parts)
         self.labels.append(labels)
         self.weight.append(weight)
+        self.fresh.append(torch.zeros(len(labels), dtype=torch.bool, device=DEVICE) if fresh is None else fresh)
 
     def save(self, teachers: list[Encoder], path: Path) -> None:
         whole = Texts.of(self.windows)
@@ -72,25 +89,29 @@ class Pool:
         further = predict(teachers, Texts.of([self.parts[n][1] for n in several]))
         for n, found in zip(several, further.split([at[n + 1] - at[n] for n in several]), strict=True):
             aim[at[n] : at[n + 1]] = torch.maximum(aim[at[n] : at[n + 1]], found)
+        labels = torch.cat(self.labels)
+        told = torch.cat(self.fresh)[:, None] & (labels >= 0)
+        aim = torch.where(told, (2 * labels - 1) * FIRM, aim)
         stored = {"flat": whole.flat.to(torch.int16), "start": whole.start, "length": whole.length, "aim": aim}
-        stored |= {"labels": torch.cat(self.labels), "weight": torch.cat(self.weight)}
+        stored |= {"labels": labels, "weight": torch.cat(self.weight)}
         torch.save({name: value.cpu() for name, value in stored.items()}, path)
         log("pool of", len(aim), "windows")
 
 
-def fill(corpus: Corpus, pool: Pool) -> None:
+def fill(corpus: Corpus, pool: Pool, fresh: Tensor) -> None:
     """Rows as they are; rows amid harmless text; short pieces of rows, whose label may lie outside; unlabelled texts
     whole, in pieces and amid harmless text."""
     for index in corpus.rows.split(BATCH):
         labels, weight = corpus.labels[index], corpus.weight[index]
         unsure = labels.masked_fill(labels == 1, -1)
         window = corpus.texts.batch(index, WINDOW, anywhere=True)
-        pool.add(window, (window,), labels, weight)
+        pool.add(window, (window,), labels, weight, fresh[index])
         row = corpus.texts.batch(index, random.choice([48, 64, 96, 128]))
         told = torch.where((corpus.texts.length[index] <= row[1].sum(1))[:, None], labels, unsure)
-        _surround(corpus, pool, row, told, weight)
+        _surround(corpus, pool, row, told, weight, fresh[index])
         some = index[torch.rand(len(index), device=DEVICE) < 0.4]
         if len(some):
+            _amid_noise(corpus, pool, some, fresh[some])
             piece = corpus.texts.batch(some, random.choice(SHORT), anywhere=True)
             known = corpus.labels[some]
             pool.add(piece, (piece,), known.masked_fill(known == 1, -1), corpus.weight[some])
@@ -100,22 +121,38 @@ def fill(corpus: Corpus, pool: Pool) -> None:
         for longest in (WINDOW, random.choice(SHORT)):
             window = corpus.unlabelled.batch(index, longest, anywhere=True)
             pool.add(window, (window,), unknown, light)
-        _surround(corpus, pool, corpus.unlabelled.batch(index, 96), unknown, light)
+        _surround(corpus, pool, corpus.unlabelled.batch(index, 96), unknown, light, None)
 
 
-def _surround(corpus: Corpus, pool: Pool, row: Batch, labels: Tensor, weight: Tensor) -> None:
+def _amid_noise(corpus: Corpus, pool: Pool, rows: Tensor, fresh: Tensor) -> None:
+    """Emoji and boxes, which the vocabulary does not know, say nothing: the row is as bad as it is alone."""
+    row = corpus.texts.batch(rows, random.choice([32, 64, 96]))
+    labels = corpus.labels[rows]
+    told = torch.where(
+        (corpus.texts.length[rows] <= row[1].sum(1))[:, None], labels, labels.masked_fill(labels == 1, -1)
+    )
+    length = random.randint(8, 90)
+    noise = torch.full((len(rows), length), UNKNOWN, device=DEVICE)
+    signs = noise, torch.ones_like(noise, dtype=torch.bool)
+    whole = random.choice([joined(signs, row), joined(row, signs), joined(joined(signs, row), signs)])
+    pool.add(whole, (row,), told, corpus.weight[rows], fresh)
+
+
+def _surround(corpus: Corpus, pool: Pool, row: Batch, labels: Tensor, weight: Tensor, fresh: Tensor | None) -> None:
     """Harmless text before, after, or on both sides, up to a whole window."""
     spare = max(16, WINDOW - row[0].shape[1])
     one, two = (corpus.filler(len(labels), random.randint(8, spare)) for _ in range(2))
     dice = random.random()
     whole = joined(one, row) if dice < 0.35 else joined(row, one) if dice < 0.7 else joined(joined(one, row), two)
-    pool.add(whole, (row, one), labels, weight)
+    pool.add(whole, (row, one), labels, weight, fresh)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--mpnet", type=Path, required=True)
+    parser.add_argument("--mpnet", type=Path)
+    parser.add_argument("--shipped", type=Path, help="folder of the shipped weights, instead of teachers")
+    parser.add_argument("--fresh", nargs="*", default=[], help="how sources begin that the shipped encoder did not see")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--epochs", type=int, default=3)
@@ -125,16 +162,16 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     corpus = Corpus(options.data, options.every)
     log(len(corpus.rows), "rows", len(corpus.unlabelled.length), "unlabelled; balance", corpus.balance.tolist())
-    base = read_packed(options.mpnet)
-    teachers: list[Encoder] = []
-    for number, seed in enumerate(options.seeds):
+    teachers = [shipped(options.shipped)] if options.shipped else []
+    base = {} if options.shipped else read_packed(options.mpnet)
+    for number, seed in enumerate([] if options.shipped else options.seeds):
         share = (options.limit - (time.time() - STARTED)) / (len(options.seeds) - number)
         teachers.append(teach(corpus, base, seed, options.epochs, share))
         report(f"mpnet{seed}", [teachers[-1]], corpus, options.data / "dev.npz", options.out)
     report("teachers", teachers, corpus, options.data / "dev.npz", options.out)
     pool = Pool()
     with torch.no_grad():
-        fill(corpus, pool)
+        fill(corpus, pool, corpus.is_of(tuple(options.fresh)))
         pool.save(teachers, options.out / "pool.pt")
     log("done")
 

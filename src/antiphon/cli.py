@@ -11,8 +11,9 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from antiphon import __version__, supervisor
+from antiphon import __version__, serve
 from antiphon.accounts.commands.key import add_key, run_key
 from antiphon.accounts.commands.reconcile import add_reconcile, run_reconcile
 from antiphon.accounts.commands.usage import add_usage, run_usage
@@ -22,6 +23,7 @@ from antiphon.evaluators.command import add_judge, run_judge
 from antiphon.evaluators.protected.command import add_index, run_index
 from antiphon.importers.litellm.command import add_import, run_import
 from antiphon.models.listing import choose, write_details, write_json, write_table
+from antiphon.reload_command import add_reload, run_reload
 from antiphon.settings import EngineSettings, RouteSettings, Settings, SettingsError, UpstreamSettings, load
 from antiphon.settings.models import model_table
 from antiphon.shell_help import add_shell_help, write_completion, write_man
@@ -86,6 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_index(commands)
     add_key(commands, FILE)
     add_usage(commands, FILE)
+    add_reload(commands, FILE)
     add_reconcile(commands, FILE)
     add_shell_help(commands)
     add_import(commands)
@@ -101,6 +104,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
         return 0
     if options.command == "judge":
         return run_judge(options)
+    if options.command == "reload":
+        return run_reload(options)
     if options.command == "index":
         return run_index(options)
     if options.command == "import":
@@ -117,7 +122,8 @@ def run(options: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if options.command == "model":
         return list_models(options, settings)
     if options.command == "serve":
-        return supervisor.run(settings)
+        read = partial(load, options.config, environ, CATALOG, listen=options.listen)
+        return serve.run(settings, read=read)
     for warning in settings.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     print(summarize(settings))

@@ -15,13 +15,15 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from typing import Protocol
 
-from antiphon import descriptors, systemd, wiring, worker
+import msgspec
+
+from antiphon import systemd, wiring, worker
 from antiphon.banner import banner
 from antiphon.control.state import ProcessState, SupervisorState, write_state
 from antiphon.engine import state
@@ -29,17 +31,17 @@ from antiphon.engine.options import END, EngineOptions
 from antiphon.evaluators import config
 from antiphon.heartbeat import DUMP, describe_state, dump_on_signal, read_dump, remove_dump
 from antiphon.lines import put
-from antiphon.listen import address_of, open_control, open_sockets, remove_socket, why_not
+from antiphon.listen import open_sockets, remove_socket
 from antiphon.log import append, error_line
 from antiphon.place import Place
-from antiphon.runtime_dir import open_runtime_dir
-from antiphon.settings import AccountsSettings, Settings
-from antiphon.settings.model import Address, ServerSettings
+from antiphon.reload import SettingsReload
+from antiphon.settings import Settings
+from antiphon.settings.model import Address
 from antiphon.terminal import Terminal
-from antiphon.wiring_accounts import AccountsPlan, NoPlace, plan_accounts, run_accounts_process
+from antiphon.wiring_accounts import AccountsPlan, run_accounts_process
 from antiphon.wiring_control import control_options, first_credential
 from antiphon.wiring_evaluators import evaluator_orders
-from antiphon.wiring_metrics import prepare_metrics
+from antiphon.wiring_metrics import name_metrics, prepare_metrics
 
 WATCHED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGCHLD)
 START_LIMIT = 30.0  # seconds for the first workers to be ready
@@ -67,63 +69,6 @@ def run_host(options: EngineOptions, listener: socket.socket, *, told: int, life
     host.run(options, listener, told=told, life=life)
 
 
-def run(settings: Settings, host: HostProcess = run_host, *, least_patience: float = LEAST_PATIENCE) -> int:
-    """`least_patience`: seconds of silence after which the host is killed, where `hang_after` is short."""
-    for warning in settings.warnings:
-        _say(f"WARNING: {warning}")
-    settings = _fit_descriptors(settings)
-    server = settings.server
-    try:
-        accounts = plan_accounts(settings, os.environ)
-    except NoPlace as error:
-        if settings.accounts != AccountsSettings():
-            _say(f"antiphon: accounts cannot be kept: {error}")
-            return 1
-        _say(f"WARNING: accounts are off: {error}")
-        accounts = None
-    try:
-        handed = systemd.take_sockets(os.environ)
-    except OSError as error:
-        _say(f"antiphon: cannot take the sockets of the service manager: {error}")
-        return 1
-    if handed:
-        server = replace(server, listen=address_of(handed[0]))
-        settings = replace(settings, server=server)
-    try:
-        sockets = [handed] * server.workers if handed else _open_sockets(server)
-    except OSError as error:
-        _say(f"antiphon: cannot listen on {settings.server.listen}: {why_not(settings.server.listen, error)}")
-        return 1
-    try:
-        control = open_control(server.control)
-    except OSError as error:
-        address = server.control or ServerSettings().listen
-        _say(f"antiphon: cannot listen on {address} ([server] control): {why_not(address, error)}")
-        return 1
-    if control is None and server.control is not None:
-        _say(f"WARNING: {server.control} is in use: this gateway runs without its control plane ([server] control)")
-        settings = replace(settings, server=replace(server, control=None))
-    signal.signal(DUMP, signal.SIG_IGN)  # for workers; whoever sends it to all of us does not mean to end us
-    signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
-    with open_runtime_dir() as room:
-        if accounts is not None and settings.accounts.completions:
-            accounts = replace(accounts, socket=f"{room}/accounts.sock")
-        return Supervisor(settings, sockets, room, host, least_patience, not handed, control, accounts=accounts).run()
-
-
-def _open_sockets(server: ServerSettings) -> list[list[socket.socket]]:
-    return open_sockets(server.listen, server.workers, mode=server.socket_mode, group=server.socket_group)
-
-
-def _fit_descriptors(settings: Settings) -> Settings:
-    limit, server = descriptors.raise_limit(), settings.server
-    warning = descriptors.warn_of(limit, server.max_connections)
-    if warning is not None:
-        _say(f"WARNING: {warning}")
-    most = min(server.max_connections, descriptors.most_connections(limit))
-    return replace(settings, server=replace(server, max_connections=most))
-
-
 @dataclass(slots=True)
 class Supervisor:
     settings: Settings
@@ -133,6 +78,9 @@ class Supervisor:
     least_patience: float = LEAST_PATIENCE
     owns_sockets: bool = True  # False: systemd's
     control: socket.socket | None = None  # the control plane's listener; None: there is none
+    loaded: Settings | None = None  # the settings as they were read; None: as they are used
+    read: Callable[[], Settings] | None = None  # reads them again
+    accounts: AccountsPlan | None = None  # None: they are off
     terminal: Terminal = field(default_factory=Terminal)
     engine: EngineOptions | None = None  # None: it does not run
     workers: list[Place] = field(default_factory=list)
@@ -140,13 +88,13 @@ class Supervisor:
     judged: config.EvaluatorConfig | None = None  # what the evaluators are told; None: their processes do not run
     evaluators: list[Place] = field(default_factory=list)
     services: list[Place] = field(default_factory=list)  # processes that work for all the others, and end last
-    accounts: AccountsPlan | None = None  # None: they are off
     controls: list[Place] = field(default_factory=list)  # the control process, or none
     draining: bool = False
     _unlink_at: float | None = None  # when a unix socket is removed, while draining
     status: int = 0  # with which the command will exit
     _born: int = 0
     _state: SupervisorState | None = None  # as it was written last
+    reload: SettingsReload = field(init=False)
     _life: tuple[int, int] = (-1, -1)
     _own: list[socket.socket] = field(default_factory=list)  # inner ones: as the public ones, they outlive processes
     _announce_by: float | None = None  # when the banner comes, whatever the engine does; None: it has come
@@ -156,7 +104,7 @@ class Supervisor:
         for place in self._places():
             place.start()
         if not self._wait_ready():
-            _say("antiphon: a worker did not start; see the error above")
+            say("antiphon: a worker did not start; see the error above")
             self.status = 1
             self._drain()
             self._signal(self.workers, signal.SIGKILL)
@@ -177,6 +125,15 @@ class Supervisor:
     def _prepare(self) -> None:
         self._born = int(time.time())
         self._life = os.pipe()
+        self.reload = SettingsReload(
+            self.room,
+            len(self.sockets),
+            self.loaded or self.settings,
+            self.read,
+            say,
+            partial(self._become, []),
+            partial(name_metrics, self.room),
+        )
         self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
         drain = self.settings.server.lame_duck + self.settings.server.drain + 5.0
         self.workers = [
@@ -214,10 +171,13 @@ class Supervisor:
 
     def _write_state(self) -> None:
         """For the control process, when something has changed."""
-        if self.control is None:
-            return
         processes = tuple(ProcessState(place.what, place.pid, place.starts) for place in self._places())
-        state = SupervisorState(os.getpid(), self._born, self.draining, 1, processes)
+        reload = self.reload
+        state = SupervisorState(os.getpid(), self._born, self.draining, reload.generation)
+        path = os.path.abspath(self.settings.path) if self.settings.path else ""
+        state = msgspec.structs.replace(
+            state, processes=processes, path=path, reloads=reload.tried, faults=reload.faults
+        )
         if state != self._state:
             self._state = state
             write_state(self.room, state)
@@ -238,7 +198,7 @@ class Supervisor:
             return
         self._announce_by = None
         engine = None if self.engine is None else state.read(self.engine.state)
-        credential = first_credential(self.settings, os.environ, _say)
+        credential = first_credential(self.settings, os.environ, say)
         words = banner(self.settings, self.sockets[0][0], engine, self.control, credential)
         put(1, words.encode().splitlines())
         systemd.notify(os.environ, "READY=1")
@@ -268,7 +228,7 @@ class Supervisor:
         fate = f"was silent for {silence:.0f} s and was killed"
         if place.fate is None:  # once: a process that waits for a disk ends when the disk answers
             why = describe_state(place.pid)
-            _say(f"antiphon: {place.what} {place.pid} is silent: {why}")
+            say(f"antiphon: {place.what} {place.pid} is silent: {why}")
             message = f"{place.what} {place.pid} {fate}: {why}"
             append(self.settings.server.error_log, error_line(message, where=read_dump(self.room, place.pid)))
         place.kill(fate)
@@ -286,11 +246,15 @@ class Supervisor:
         number = caught.si_signo
         if number == signal.SIGHUP and self.terminal.is_gone(caught):
             if not self.draining:
-                _say("antiphon: the terminal was closed; ending")
+                say("antiphon: the terminal was closed; ending")
                 self._drain()
         elif number in (signal.SIGHUP, signal.SIGUSR1):
-            _say(f"antiphon: {signal.Signals(number).name} received: log files are opened anew; settings are not read")
-            self._signal(self.workers, signal.SIGHUP)
+            rereads = number == signal.SIGHUP and not self.draining
+            more = "; settings are read again" if rereads else ""
+            say(f"antiphon: {signal.Signals(number).name} received: log files are opened anew{more}")
+            self._signal(self.workers, signal.SIGUSR1)
+            if rereads:
+                self.reload.begin(self.settings)
         elif number in (signal.SIGTERM, signal.SIGINT):
             if self.draining:  # asked twice: at once
                 self._signal(self._places(), signal.SIGKILL)
@@ -343,6 +307,9 @@ class Supervisor:
                 return
             if pid == 0:
                 return
+            if pid == self.reload.pid:
+                remove_dump(self.room, pid)
+                self.settings = self.reload.ended(status, self.settings)
             for place in self._places():
                 if place.pid == pid:
                     self._died(place, status)
@@ -352,18 +319,20 @@ class Supervisor:
         how = place.died(status)
         if self.draining:
             return
-        _say(f"antiphon: {how}")
+        say(f"antiphon: {how}")
         if self.engine is not None and place in self.hosts:
             try:
                 state.write(self.engine.state, state.EngineState("unavailable", f"The {how}."))
             except OSError as error:
-                _say(f"antiphon: the engine's state cannot be written: {error.strerror}")
+                say(f"antiphon: the engine's state cannot be written: {error.strerror}")
 
     def _restart(self) -> None:
         for place in self._places():
+            if self.reload.pid and place in self.workers:
+                continue  # it starts with the settings that the reload ends with
             error = place.start_if_due()
             if error is not None:
-                _say(f"antiphon: no {place.what} could be started: {error.strerror}")
+                say(f"antiphon: no {place.what} could be started: {error.strerror}")
 
     # In the child
 
@@ -377,6 +346,7 @@ class Supervisor:
             self.judged,
             self.accounts,
             number=number,
+            generation=self.reload.generation,
             born=self._born,
             told=told,
             life=self._life[0],
@@ -434,6 +404,6 @@ class Supervisor:
                     sock.close()
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
     """On stderr, unless nobody reads it: the supervisor must not wait for that."""
     put(2, [line.encode()])

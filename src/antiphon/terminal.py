@@ -1,8 +1,8 @@
 """The terminal that `antiphon serve` was started in. Closing it ends the gateway, as it ends other programs.
 
-SIGHUP has two senses: the terminal has gone (then the kernel sends it, and the shell), or log files are to be opened
-anew (then an operator or logrotate sends it). `nohup` starts a program with SIGHUP ignored; a service manager, cron or
-`setsid` starts it without a terminal. Then only the second sense is left.
+SIGHUP has two senses: the terminal has gone (then the kernel sends it, and the shell), or settings are to be read and
+log files opened anew (then an operator or logrotate sends it). `nohup` starts a program with SIGHUP ignored; a service
+manager, cron or `setsid` starts it without a terminal. Then only the second sense is left.
 """
 
 from __future__ import annotations

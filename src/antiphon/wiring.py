@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import random
 import resource
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote
 
-from antiphon.accounts.completions.client import CompletionClient
 from antiphon.apis import API_DIALECTS
+from antiphon.billing.issued_keys import IssuedKeys
+from antiphon.billing.turns import TurnBilling
 from antiphon.chat.bounds import JsonBounds
 from antiphon.descriptors import most_spare
 from antiphon.dialects import DIALECTS
+from antiphon.document import Document
 from antiphon.engine import state
 from antiphon.engine.options import EngineOptions
 from antiphon.entropy import Entropy
@@ -25,14 +28,17 @@ from antiphon.evaluators.composite import Composite
 from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.evaluators.link import STARTING
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Judge, Upstream
+from antiphon.flow.ports import Judge, Upstream
 from antiphon.flow.turn import Meter
+from antiphon.generation import Generation, WorkerParts
+from antiphon.generation import Worker as Worker
 from antiphon.http.forwarded import TrustedProxies
 from antiphon.http.server import Limits, Server
 from antiphon.http.tls import server_context
 from antiphon.log import Log, LogFile
 from antiphon.models.table import Sizes
 from antiphon.routing.route import Route, RouteTable, Target
+from antiphon.safety.policies import Policies
 from antiphon.server.app import App, AppOptions
 from antiphon.server.cors import Cors
 from antiphon.server.models import Models
@@ -48,10 +54,11 @@ from antiphon.upstreams.client import HttpUpstream
 from antiphon.upstreams.scripted import ScriptedUpstream
 from antiphon.wiring_accounts import (
     AccountsPlan,
-    WorkerAccounts,
+    StaticKeys,
     completion_client,
     key_ring,
     open_accounts,
+    renew_accounts,
     static_keys,
 )
 from antiphon.wiring_evaluators import build_panel
@@ -59,44 +66,6 @@ from antiphon.wiring_upstreams import MakeUpstream, upstream_maker
 
 BODY_MEMORY = 256 * 1024 * 1024  # bytes, where the settings do not say how many
 OWN_DESCRIPTORS = 64  # of a worker: listeners, log files, evaluators, the tokenizer
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """One worker's parts, in the order in which they are closed."""
-
-    server: Server
-    app: App
-    upstreams: tuple[HttpUpstream, ...]
-    scripted: tuple[ScriptedUpstream, ...]
-    counter: TokenCounter
-    log: Log
-    judge: Composite | None = None
-    accounts: WorkerAccounts | None = None
-    completions: CompletionClient | None = None
-    beside: tuple[asyncio.Task[None], ...] = ()  # work that goes on while requests are answered
-
-    async def list_turns(self, data: bytes) -> list[Document]:
-        """For the control process."""
-        return self.app.turns.describe()
-
-    async def close(self) -> None:
-        await self.app.close()
-        if self.completions is not None:
-            await self.completions.close()
-        for task in self.beside:
-            task.cancel()
-        await asyncio.gather(*self.beside, return_exceptions=True)
-        if self.accounts is not None:
-            await self.accounts.close()
-        if self.judge is not None:
-            await self.judge.close()
-        for upstream in self.upstreams:
-            await upstream.close()
-        for scripted in self.scripted:
-            await scripted.stop()
-        await self.counter.close()
-        self.log.close()
 
 
 async def build(
@@ -118,74 +87,119 @@ async def build(
     is counted; `accounts`: None where they are off; `number`: the worker's."""
     server = settings.server
     log = Log(LogFile(server.access_log), LogFile(server.error_log))
-    scripted: dict[str, ScriptedUpstream] = {}
-    upstreams: dict[str, HttpUpstream] = {}
-    entropy = Entropy()
-    make = upstream_maker(settings, entropy, log, room)
-    for upstream in settings.upstreams:
-        if upstream.protocol == "embedded":
-            if engine is not None:  # else no route leads there
-                upstreams[upstream.name] = _embedded(upstream, engine, make)
-            continue
-        url = upstream.url
-        if url is None:
-            scripted[upstream.name] = _scripted(upstream)
-            url = await scripted[upstream.name].start(unix=f"{room}/{os.getpid()}-{len(scripted)}.sock")
-        upstreams[upstream.name] = make(upstream, url)
-    counter = TokenCounter()
-    ports: dict[str, Upstream] = {**upstreams}
-    composite = _judge(settings, evaluators, ports, log, make)
-    rules, keys = policies(settings), static_keys(settings)
-    own_accounts = open_accounts(settings, accounts, number, rules, keys, log)
-    completions = completion_client(accounts, log)
-    gateway = Gateway(
-        routes=RouteTable(_routes(settings)),
-        upstreams=ports,
-        dialects={**DIALECTS, **API_DIALECTS},
-        counter=counter,
-        ledger=log,
-        clock=time.monotonic,
-        wall=time.time,
-        draw=random.random,
-        entropy=entropy,
-        maritaca_object=server.maritaca_object,
-        judge=judge or composite,
-        policies=rules,
-        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
-        meter=meter,
-        billing=None if own_accounts is None else own_accounts.billing,
-        completions=completions,
+    parts = WorkerParts(
+        born,
+        room,
+        ready,
+        engine,
+        evaluators,
+        judge,
+        meter,
+        accounts,
+        log,
+        TokenCounter(),
+        Entropy(),
+        completion_client(accounts, log),
+        itertools.count(1),
+        number,
     )
-    health = _health(settings, ready, engine, composite)
-    models = _models(settings, gateway, upstreams, born, log)
-    ring = key_ring(settings, keys, own_accounts)
-    app = App(gateway, ring, Cors(server.cors), models, _app_options(server), health)
+    first = await build_generation(settings, parts)
 
     def crashed(error: BaseException) -> None:
         log.error("a connection failed by our own fault", error)
 
-    return Worker(
-        server=Server(
-            app.handle,
+    worker = Worker(
+        Server(
+            first.app.handle,
             _limits(server),
-            app.render_fault,
+            first.app.render_fault,
             crashed,
             trusted=TrustedProxies(server.trusted_proxies, server.forwarded_header),
             proxy_protocol=server.proxy_protocol,
             note=log.error,
-            wants_body=app.wants_body,
             vital=VITAL,
         ),
-        app=app,
-        upstreams=tuple(upstreams.values()),
-        scripted=tuple(scripted.values()),
-        counter=counter,
-        log=log,
-        judge=composite,
-        accounts=own_accounts,
-        completions=completions,
-        beside=() if completions is None else (asyncio.create_task(completions.run()),),
+        parts,
+        first,
     )
+    worker.server.wants_body = worker.wants_body
+    if parts.completions is not None:
+        worker.beside = (asyncio.create_task(parts.completions.run()),)
+    return worker
+
+
+async def build_generation(settings: Settings, parts: WorkerParts, old: Generation | None = None) -> Generation:
+    """`old`: the generation in use; what has not changed is taken over, with its open connections."""
+    server, log = settings.server, parts.log
+    make = upstream_maker(settings, parts.entropy, log, parts.room)
+    upstreams, scripted = await _upstreams(settings, parts, make, old)
+    ports: dict[str, Upstream] = {**upstreams}
+    composite = _judge(settings, parts.evaluators, ports, log, make) if old is None else old.judge
+    rules, keys = policies(settings), static_keys(settings)
+    issued, billing, beside = _accounts(settings, parts, rules, keys)
+    gateway = Gateway(
+        routes=RouteTable(_routes(settings)),
+        upstreams=ports,
+        dialects={**DIALECTS, **API_DIALECTS},
+        counter=parts.counter,
+        ledger=log,
+        clock=time.monotonic,
+        wall=time.time,
+        draw=random.random,
+        entropy=parts.entropy,
+        maritaca_object=server.maritaca_object,
+        judge=parts.judge or composite,
+        policies=rules,
+        bounds=JsonBounds(server.max_json_depth, server.max_json_values),
+        meter=parts.meter,
+        billing=billing,
+        completions=parts.completions,
+    )
+    health = _health(settings, parts.ready, parts.engine, composite)
+    models = _models(settings, gateway, upstreams, parts.born, log)
+    app = App(gateway, key_ring(settings, keys, issued), Cors(server.cors), models, _app_options(server), health)
+    if old is not None:
+        app.take_over(old.app)
+    return Generation(settings, app, upstreams, scripted, composite, beside)
+
+
+def _accounts(
+    settings: Settings, parts: WorkerParts, rules: Policies, keys: StaticKeys
+) -> tuple[IssuedKeys | None, TurnBilling | None, tuple[asyncio.Task[None], ...]]:
+    """Journal and limits are the worker's; keys and prices go by the settings."""
+    if parts.plan is None:
+        return None, None, ()
+    if parts.accounts is None:
+        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log)
+        return parts.accounts.issued, parts.accounts.billing, ()
+    return renew_accounts(settings, parts.plan, rules, parts.accounts)
+
+
+async def _upstreams(
+    settings: Settings, parts: WorkerParts, make: MakeUpstream, old: Generation | None
+) -> tuple[dict[str, HttpUpstream], dict[str, ScriptedUpstream]]:
+    """Those that are as they were are taken over. What is known of models is part of how a foreign one is spoken to."""
+    same = old is not None and old.settings.models == settings.models
+    before = {row.name: row for row in old.settings.upstreams} if old is not None and same else {}
+    upstreams: dict[str, HttpUpstream] = {}
+    scripted: dict[str, ScriptedUpstream] = {}
+    for upstream in settings.upstreams:
+        name = upstream.name
+        if old is not None and before.get(name) == upstream and name in old.upstreams:
+            upstreams[name] = old.upstreams[name]
+            if name in old.scripted:
+                scripted[name] = old.scripted[name]
+        elif upstream.protocol == "embedded":
+            if parts.engine is not None:  # else no route leads there
+                upstreams[name] = _embedded(upstream, parts.engine, make)
+        else:
+            url = upstream.url
+            if url is None:
+                scripted[name] = _scripted(upstream)
+                place = f"{parts.room}/{os.getpid()}-{next(parts.sockets)}.sock"
+                url = await scripted[name].start(unix=place)
+            upstreams[name] = make(upstream, url)
+    return upstreams, scripted
 
 
 def engine_options(settings: Settings, room: str, key: str) -> EngineOptions | None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from antiphon.accounts.completions.client import CompletionClient
-from antiphon.accounts.journal.segment import Segment
+from antiphon.accounts.journal.segment import Segment, segments
 from antiphon.accounts.journal.writer import JournalWriter
 from antiphon.accounts.places import default_url, state_folder, state_name
 from antiphon.accounts.stores.contract import Store
@@ -67,11 +67,11 @@ def plan_accounts(settings: Settings, environ: Mapping[str, str]) -> AccountsPla
     try:
         store = default_url(environ) if accounts.store is None else accounts.store.reveal()
         folder = accounts.state or state_folder(environ)
-        journal = os.path.join(folder, f"journal-{state_name(store)}")
-        os.makedirs(journal, mode=0o700, exist_ok=True)
-        if not os.access(journal, os.W_OK | os.X_OK):
-            raise NoPlace(f"the folder {journal} cannot be written")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise NoPlace(f"the folder {folder} cannot be written")
         limits = _own_file(os.path.join(folder, f"limits-{_name(settings)}"))
+        journal = _own_journal(folder, f"journal-{state_name(store)}-", limits)
         numbers = (settings.server.workers // SPARE + 1) * SPARE
         table.create(limits, numbers, leased=accounts.counters is not None)
     except ValueError as error:
@@ -99,6 +99,26 @@ def _own_file(path: str) -> str:
             continue
         return own
     raise NoPlace(f"{MOST_GATEWAYS} gateways with these settings run already")
+
+
+def _own_journal(folder: str, prefix: str, limits: str) -> str:
+    """The folder of this gateway's journal. Entries of a gateway that ended and did not come back are taken over."""
+    own = os.path.join(folder, prefix + os.path.basename(limits).removeprefix("limits-"))
+    os.makedirs(own, mode=0o700, exist_ok=True)
+    for name in os.listdir(folder):
+        left = os.path.join(folder, name)
+        if not name.startswith(prefix) or left == own:
+            continue
+        lock = os.open(os.path.join(folder, f"limits-{name.removeprefix(prefix)}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for segment in segments(left):
+                os.rename(os.path.join(left, segment.name), os.path.join(own, segment.name))
+        except BlockingIOError:  # it runs
+            pass
+        finally:
+            os.close(lock)
+    return own
 
 
 # The process behind the workers
@@ -161,19 +181,18 @@ class WorkerAccounts:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
         limiter = self.billing.limiter
-        limiter.flush()
+        if limiter.flush():
+            limiter.restart(limiter.worker)  # all of its journal is settled: nobody has to read it again
         if isinstance(limiter, LeasedLimiter):
             await limiter.close()
         self.journal.close()
 
 
 def open_accounts(
-    settings: Settings, plan: AccountsPlan | None, number: int, policies: Policies, keys: StaticKeys, log: Log
-) -> WorkerAccounts | None:
-    """`number`: the worker's. None: accounts are off."""
-    if plan is None:
-        return None
-    issued = _issued_keys(settings, plan, policies)
+    settings: Settings, plan: AccountsPlan, number: int, policies: Policies, keys: StaticKeys, log: Log
+) -> WorkerAccounts:
+    """`number`: the worker's."""
+    issued = open_issued_keys(settings, plan, policies)
     journal = JournalWriter(plan.journal, number, log.error)
     limiter = _limiter(settings, plan, number, log)
 
@@ -182,20 +201,34 @@ def open_accounts(
         return static or (ANYBODY if key is None else issued.caller(key) or Caller(key))
 
     take_over(limiter, plan.journal, journal.boot, find)
+    billing = _billing(settings, limiter, journal)
+    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
+    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
+    if isinstance(limiter, LeasedLimiter):
+        tasks.append(asyncio.create_task(limiter.run()))
+    return WorkerAccounts(issued, billing, journal, tuple(tasks))
+
+
+def renew_accounts(
+    settings: Settings, plan: AccountsPlan, policies: Policies, opened: WorkerAccounts
+) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
+    """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
+    issued = open_issued_keys(settings, plan, policies)
+    opened.billing.limiter.change_limits(limits_of(settings))
+    billing = _billing(settings, opened.billing.limiter, opened.journal)
+    return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
+
+
+def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter) -> TurnBilling:
     vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
     accounts = settings.accounts
-    billing = TurnBilling(
+    return TurnBilling(
         limiter,
         journal,
         Prices(model_table(settings), vendors),
         reserve_output=accounts.reserve_output,
         runs_on=accounts.on_limit == "run",
     )
-    tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
-    tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
-    if isinstance(limiter, LeasedLimiter):
-        tasks.append(asyncio.create_task(limiter.run()))
-    return WorkerAccounts(issued, billing, journal, tuple(tasks))
 
 
 def _limiter(settings: Settings, plan: AccountsPlan, number: int, log: Log) -> Limiter:
@@ -241,12 +274,11 @@ def static_keys(settings: Settings) -> StaticKeys:
     return StaticKeys(tuple(keys), callers)
 
 
-def key_ring(settings: Settings, keys: StaticKeys, accounts: WorkerAccounts | None) -> KeyRing:
-    issued = None if accounts is None else accounts.issued.find
-    return KeyRing(keys.keys, required=settings.server.auth, issued=issued)
+def key_ring(settings: Settings, keys: StaticKeys, issued: IssuedKeys | None) -> KeyRing:
+    return KeyRing(keys.keys, required=settings.server.auth, issued=None if issued is None else issued.find)
 
 
-def _issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:
+def open_issued_keys(settings: Settings, plan: AccountsPlan, policies: Policies) -> IssuedKeys:
     def set_policy(key: str, words: Mapping[str, Any]) -> None:
         """As `[[key]] safety` would say it."""
         known = {name: words[name] for name in ("mode", "preset") if name in words}

@@ -13,7 +13,7 @@ import time
 import uvloop
 
 from antiphon import wiring
-from antiphon.control.worker_socket import listen
+from antiphon.control.worker_socket import listen, worker_name
 from antiphon.descriptors import DescriptorWatch
 from antiphon.engine.options import EngineOptions
 from antiphon.evaluators.config import EvaluatorConfig
@@ -21,6 +21,7 @@ from antiphon.heartbeat import beat
 from antiphon.metrics.meter import TurnMeter, open_meter
 from antiphon.settings import Settings
 from antiphon.wiring_accounts import AccountsPlan
+from antiphon.worker_reload import WorkerReload
 
 AT_ONCE = signal.SIGRTMIN + 1  # asks a worker to drain without a lame-duck phase
 REOPEN = (signal.SIGHUP, signal.SIGUSR1)  # log files, as nginx does; the supervisor blocks them until then
@@ -37,13 +38,14 @@ def run(
     accounts: AccountsPlan | None = None,
     *,
     number: int = 0,
+    generation: int = 1,
     born: int,
     told: int,
     life: int,
 ) -> None:
-    """`number`: which of the workers it is, from 0; `told`: the pipe for signs of life; `life`: a pipe whose end means
-    that the supervisor is gone."""
-    uvloop.run(_serve(settings, sockets, room, engine, evaluators, accounts, number, born, told, life))
+    """`number`: which of the workers it is, from 0; `generation`: of the settings; `told`: the pipe for signs of life;
+    `life`: a pipe whose end means that the supervisor is gone."""
+    uvloop.run(_serve(settings, sockets, room, engine, evaluators, accounts, number, generation, born, told, life))
 
 
 async def _serve(
@@ -54,6 +56,7 @@ async def _serve(
     evaluators: EvaluatorConfig | None,
     accounts: AccountsPlan | None,
     number: int,
+    generation: int,
     born: int,
     told: int,
     life: int,
@@ -96,14 +99,18 @@ async def _serve(
     ready.set()
     beating = loop.create_task(beat(told, ready))
     watching = loop.create_task(_watch_descriptors(worker, settings.server.max_connections))
+    if meter is not None:
+        meter.note_generation(generation)
     measuring = None if meter is None else loop.create_task(_measure(worker, meter))
-    asked = None if meter is None else await listen(room, number, {"turns": worker.list_turns})
+    reload = WorkerReload(worker, meter, generation)
+    answers = {"prepare": reload.prepare, "commit": reload.commit, "abort": reload.abort, "turns": worker.list_turns}
+    asked = await listen(room, worker_name(number), answers)
     await stopping.wait()
     worker.server.leave()
     await _wait(hurried, settings.server.lame_duck)
     loop.remove_reader(life)
     drain = settings.server.drain
-    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.app.give_up)
+    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.give_up)
     await worker.server.drain(drain)
     last_words.cancel()
     await worker.close()
@@ -111,8 +118,7 @@ async def _serve(
     watching.cancel()
     if measuring is not None:
         measuring.cancel()
-    if asked is not None:
-        asked.close()
+    asked.close()
     sys.stdout.flush()
 
 
@@ -134,11 +140,10 @@ async def _watch_descriptors(worker: wiring.Worker, max_connections: int) -> Non
 async def _measure(worker: wiring.Worker, meter: TurnMeter) -> None:
     """What is true now, and how late timers come."""
     clock = time.monotonic
-    meter.note_generation(1)
     while True:
         due = clock() + LOOK
         await asyncio.sleep(LOOK)
-        meter.note(worker.app.turns.open_turns, worker.server.connections, max(0.0, clock() - due))
+        meter.note(worker.open_turns, worker.server.connections, max(0.0, clock() - due))
         if worker.judge is not None and worker.judge.state is not None:
             meter.note_evaluators(worker.judge.state)
 

@@ -66,6 +66,7 @@ def test_any_request_is_read_or_refused(document: Any, strict: bool, stores: boo
     try:
         asked = RESPONSES.read(document, call)
         parse(asked.document, strict=strict)
+        asked.fit(asked.document, "openai")
     except RequestError:
         return
     json.dumps(asked.document)

@@ -27,6 +27,7 @@ def read(strict: bool = False, drops_tools: bool = False, **fields: Any) -> ApiR
     )
     asked = RESPONSES.read({"model": "m", "input": "Hi", **fields}, call)
     parse(asked.document, strict=strict)  # what is read is a chat request
+    asked.fit(asked.document, "openai")  # … unless it says what a chat request cannot
     return asked
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.apis.api import ApiCall, ApiRequest
+from antiphon.apis.api import ApiCall, ApiRequest, StoringRequest
 from antiphon.apis.responses import RESPONSES
 from antiphon.apis.responses.reasoning import unsealed
 from antiphon.chat.fold import fold
@@ -167,3 +168,18 @@ def test_a_tool_of_a_namespace_is_told_as_it_was_offered() -> None:
     tools = [{"type": "namespace", "name": "n", "description": "d", "tools": [{"type": "function", "name": "c"}]}]
     [item] = stream(opened(0, "n__c"), chunk({}, "tool_calls"), tools=tools)[-1]["response"]["output"]
     assert (item["name"], item["namespace"]) == ("c", "n")
+
+
+def test_an_answer_that_could_not_be_kept_says_so() -> None:
+    numbers = count()
+    call = ApiCall(RESPONSES, {}, False, lambda prefix: f"{prefix}{next(numbers):048}", lambda: 1.0, stored={})
+    request = RESPONSES.read({"model": "m", "input": "Hi", "stream": True}, call)
+    assert isinstance(request, StoringRequest)
+    writer = request.stream()
+    body = b"".join(map(writer.take, [chunk({"content": "Yes"}, "stop"), usage()]))
+    kept = read_events(body + writer.end())[-1]["response"]
+    stored = request.to_store()
+    assert stored is not None
+    assert (kept["store"], json.loads(stored.answer)) == (True, kept)
+    request.was_not_stored()
+    assert read_events(body + writer.end())[-1]["response"] == {**kept, "store": False}

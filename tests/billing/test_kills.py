@@ -8,6 +8,7 @@ import random
 import signal
 from pathlib import Path
 
+from antiphon.accounts.entry import LedgerEntry
 from antiphon.accounts.stores.contract import EntryQuery
 from antiphon.limits.limit import Caller, Limit
 from antiphon.limits.limiter import Limiter
@@ -44,6 +45,20 @@ def in_limits(folder: Path) -> tuple[int, int, int]:
     return use["total"][0], use["total"][1], use["concurrent"][1]
 
 
+async def ledger(gateway: Accounted) -> list[LedgerEntry]:
+    async with gateway.opened() as store:
+        return [one.entry for one in await store.ledger.entries(EntryQuery(limit=10**6))]
+
+
+async def shipped(gateway: Accounted, answered: set[str]) -> None:
+    """Waits until all of these are in the store: what ships them may have been the last to be killed."""
+    async with asyncio.timeout(30):
+        while True:
+            if answered <= {entry.request_id for entry in await ledger(gateway)}:
+                return
+            await asyncio.sleep(0.1)
+
+
 async def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
     answered: set[str] = set()
     stopping = asyncio.Event()
@@ -61,10 +76,11 @@ async def test_nothing_is_lost_and_nothing_counts_twice(tmp_path: Path) -> None:
         await asyncio.gather(*clients)
         await until(lambda: len(gateway.process.children()) == 3)
         assert {(await gateway.post("sk-app")).status for _ in range(6)} == {200}  # what died is replaced
+        await shipped(gateway, answered)
         gateway.process.process.send_signal(signal.SIGTERM)
         assert await gateway.process.ended() == 0
-        async with gateway.opened() as store:
-            entries = [one.entry for one in await store.ledger.entries(EntryQuery(limit=10**6))]
+        entries = await ledger(gateway)
+    assert list((tmp_path / "state").glob("journal-*/*")) == []
     ids = [entry.request_id for entry in entries]
     assert len(set(ids)) == len(ids)
     assert answered <= set(ids)

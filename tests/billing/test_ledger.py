@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from pathlib import Path
 
 from antiphon.accounts.entry import LedgerEntry
+from antiphon.accounts.journal.segment import segments
 from antiphon.accounts.stores.contract import EntryQuery
+from antiphon.settings import load
+from antiphon.upstreams.catalog import CATALOG
 from antiphon.upstreams.scripted import Received, Script, cut, error, json_answer, sse, wait
+from antiphon.wiring_accounts import plan_accounts
 from tests.billing.serving import ON, Accounted, accounted
 from tests.support.process import COMMAND
 from tests.support.raw import connect, request
@@ -125,3 +130,42 @@ async def usage_shows_them(folder: Path, price: int) -> None:
     out, _ = await process.communicate()
     [row] = json.loads(out)["rows"]
     assert (row["key"], row["turns"], row["price"]) == ("app", 9, price)
+
+
+LEAVE = """
+import os, sys
+from antiphon.accounts.entry import LedgerEntry
+from antiphon.accounts.journal.segment import segments
+from antiphon.accounts.journal.writer import JournalWriter
+from antiphon.settings import load
+from antiphon.upstreams.catalog import CATALOG
+from antiphon.wiring_accounts import plan_accounts
+
+plan = plan_accounts(load(sys.argv[1], {}, CATALOG), {})
+JournalWriter(plan.journal, 0, print).post(LedgerEntry(time=1_700_000_000_000_000, request_id="req_left"))
+print(plan.journal, flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_gateway_that_did_not_come_back(tmp_path: Path) -> None:
+    """Its entries are taken over by the next one with the same store; not while it runs."""
+    state = f'[accounts]\nstate = "{tmp_path}/state"\nstore = "sqlite:///{tmp_path}/accounts.db"\n'
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.toml").write_text(f"[server]\nworkers = 1\n{state}")
+    first = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", LEAVE, str(tmp_path / "one.toml")),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert first.stdout is not None
+    left = (await first.stdout.readline()).decode().strip()
+    next_one = load(str(tmp_path / "two.toml"), {}, CATALOG)
+    plan = plan_accounts(next_one, {})
+    assert plan is not None
+    assert (len(segments(left)), segments(plan.journal)) == (1, [])
+    first.kill()
+    await first.communicate()
+    again = plan_accounts(next_one, {})  # another name: this process has the lock of the first
+    assert again is not None
+    assert (segments(left), len(segments(again.journal))) == ([], 1)

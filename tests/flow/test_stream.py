@@ -12,12 +12,13 @@ import pytest
 from antiphon.apis.api import ApiStream
 from antiphon.chat.fold import fold
 from antiphon.dialects import DIALECTS, WriteOptions
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.flow.endpoints.chat import ChatTexts
 from antiphon.flow.gate import Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gather import Fold, Gather
-from antiphon.flow.ports import Document, Flow
+from antiphon.flow.ports import Flow
 from antiphon.flow.stream import Ready, Stream, resolve
 from antiphon.flow.stream_parts import GateKeeper
 from antiphon.http.remote import Remote

@@ -437,6 +437,19 @@ def test_a_worker_whose_clock_is_behind_takes_nothing_away(make: Make, time: Tim
     behind.table.close()
 
 
+def test_other_settings_change_a_limit_and_not_what_was_spent(make: Make) -> None:
+    limiter = make(Limit("x", total=100))
+    hold = limiter.admit(ALICE, "m", Cost(0, 0, 60))
+    assert isinstance(hold, Hold)
+    hold.settle(Cost(0, 0, 60))
+    limiter.change_limits([Limit("x", total=200), Limit("y", concurrent=1)])
+    hold = limiter.admit(ALICE, "m", Cost(0, 0, 140))
+    assert isinstance(hold, Hold)
+    refused = limiter.admit(ALICE, "m", Cost())
+    assert isinstance(refused, Refused)
+    assert refused.measure == "concurrent"
+
+
 def test_limits_with_one_name_are_apart(make: Make) -> None:
     """A key's own, another key's own, one of the settings, and two of one key."""
     limiter = make(Limit("x", total=100))

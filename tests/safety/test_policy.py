@@ -8,8 +8,8 @@ from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import ALL, moderation_part, moderation_result
 from antiphon.safety.policy import Grade, Mode, Side
 from antiphon.safety.verdict import (
-    CALM,
     CATEGORIES,
+    CLEAN,
     FAILED,
     FAILURE,
     LATE,
@@ -91,7 +91,7 @@ def test_length_is_no_way_around_a_side_that_blocks(failure: Verdict) -> None:
 
 def test_a_failure_by_length_is_not_lost_in_others() -> None:
     assert (FAILURE | LATE).error == (LATE | FAILURE).error == LATE.error
-    assert (LATE | OVER_LENGTH | CALM).error == OVER_LENGTH.error
+    assert (LATE | OVER_LENGTH | CLEAN).error == OVER_LENGTH.error
 
 
 def test_a_lists_mode() -> None:
@@ -122,7 +122,7 @@ def test_an_upstreams_objects_are_not_edited() -> None:
 
 def test_an_upstreams_failure_is_told_though_ours_worked() -> None:
     own = {"error": {"code": "content_filter_error", "message": "x"}}
-    assert merged(own, Side(Stage.ANSWER).decide(CALM).results)["error"] == own["error"]
+    assert merged(own, Side(Stage.ANSWER).decide(CLEAN).results)["error"] == own["error"]
 
 
 def test_what_nobody_has_judged_is_not_called_safe() -> None:

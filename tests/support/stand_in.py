@@ -16,7 +16,7 @@ import socket
 import sys
 from pathlib import Path
 
-from antiphon import supervisor
+from antiphon import serve
 from antiphon.engine import state
 from antiphon.engine.options import END, EngineOptions
 from antiphon.heartbeat import beat
@@ -101,4 +101,4 @@ async def _serve(options: EngineOptions, told: int, life: int) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(supervisor.run(load(sys.argv[1], {}, CATALOG), host=run, least_patience=0.0))
+    raise SystemExit(serve.run(load(sys.argv[1], {}, CATALOG), host=run, least_patience=0.0))

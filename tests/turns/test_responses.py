@@ -239,3 +239,37 @@ async def test_silence_is_a_comment_and_a_late_error_is_told(start: Start) -> No
         rest += piece
     wire.close()
     assert kinds(read_events(rest)) == ["response.created", "response.in_progress", "error", "response.failed"]
+
+
+# Compaction
+
+
+async def test_a_conversation_becomes_one_item_that_stands_for_it(start: Start) -> None:
+    running, upstream = await start(
+        json_answer(completion("We launch on Tuesday.")), json_answer(completion("Tuesday."))
+    )
+    asked = {"model": "m", "input": [{"role": "user", "content": "We launch on Tuesday."}], "tools": [TOOL]}
+    answer = await call(running.port, "POST", "/v1/responses/compact", asked)
+    compacted = answer.json
+    assert (answer.status, compacted["object"]) == (200, "response.compaction")
+    [item] = compacted["output"]
+    assert item["type"] == "compaction"
+    assert compacted["usage"]["total_tokens"] == 7
+    first = upstream.requests[0].document
+    assert "tools" not in first
+    assert "Summarize" in first["messages"][-1]["content"]
+    await ask(running.port, input=[item, {"role": "user", "content": "When?"}])
+    assert upstream.requests[1].document["messages"] == [
+        {"role": "user", "content": "Summary of the conversation so far:\n\nWe launch on Tuesday."},
+        {"role": "user", "content": "When?"},
+    ]
+
+
+async def test_half_a_summary_is_none(start: Start) -> None:
+    running, _ = await start(json_answer(completion("We la", "length")))
+    for fields, status, param in (({"stream": True}, 400, "stream"), ({"model": ""}, 400, None), ({}, 502, None)):
+        answer = await call(running.port, "POST", "/v1/responses/compact", {"model": "m", "input": "Hi", **fields})
+        assert (answer.status, answer.json["error"]["param"]) == (status, param)
+    other = {"type": "compaction", "id": "x", "encrypted_content": "gAAA"}
+    answer = await ask(running.port, input=[other, {"role": "user", "content": "Hi"}])
+    assert (answer.status, answer.json["error"]["param"]) == (400, "input[0].type")

@@ -178,7 +178,7 @@ def test_there_too_usage_is_asked_for_where_streams_are_and_what_is_lacking_is_d
 @pytest.mark.parametrize(
     ("protocol", "offers"),
     [
-        ("openai", {"completions", "embeddings", *RELAYED}),
+        ("openai", {"completions", "embeddings", "responses", *RELAYED}),
         ("crazyrouter", {"completions", "embeddings", *RELAYED} - {"files", "batches", "moderations"}),
         ("embedded", {"completions", "embeddings"}),
         ("mistral", {"embeddings", "moderations", "audio/speech", "audio/transcriptions", "files"}),
@@ -192,7 +192,14 @@ def test_the_catalog_says_what_there_is_beside_chat(protocol: str, offers: set[s
 
 
 def test_the_catalog_knows_no_other_endpoints() -> None:
-    assert {name for row in CATALOG.values() for name in row.offers} <= {"completions", "embeddings", *RELAYED}
+    known = {"completions", "embeddings", "responses", *RELAYED}
+    assert {name for row in CATALOG.values() for name in row.offers} <= known
+
+
+def test_who_only_speaks_openais_protocol_is_not_asked_for_its_responses() -> None:
+    for protocol, host in (("openai", "api.openai.com"), ("azure", "own.openai.azure.com"), ("vllm", "10.0.0.1")):
+        assert "responses" in CATALOG[protocol].at_host(host).offers
+    assert "responses" not in CATALOG["openai"].at_host("localhost").offers
 
 
 def plain(**ask: Any) -> PlainRequest:

@@ -14,6 +14,8 @@ from training.rows import (
     injections,
     intent,
     jailbreak,
+    personas,
+    premises,
     prose,
     reports,
     requests,
@@ -22,7 +24,7 @@ from training.rows import (
 )
 from training.rows.grammar import Row
 
-FAMILIES = (prose, scary, technical, answers, intent, care, groups, reports, requests)
+FAMILIES = (prose, scary, technical, answers, intent, care, groups, reports, requests, personas, premises)
 
 
 def build(held_out: bool, goals: list[str], benign: list[str], documents: list[str]) -> list[Row]:

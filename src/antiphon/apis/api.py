@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from antiphon.apis.changes import ApiChange
-from antiphon.chat.answer_defaults import Document
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
 EVENTS = b"text/event-stream; charset=utf-8"
@@ -77,6 +77,29 @@ class ApiStored(NamedTuple):
     metadata: dict[str, str]
     request: bytes
     answer: bytes
+
+
+class EventReader(Protocol):
+    """Reads the stream of an upstream that speaks the client's API."""
+
+    def feed(self, event: Document) -> list[Document]:
+        """Chat chunks. Raises UpstreamError."""
+
+
+@runtime_checkable
+class NativeRequest(Protocol):
+    """An ApiRequest that an upstream may take as it is, at an endpoint of its own. Its answer is read into chat."""
+
+    @property
+    def native_endpoint(self) -> str: ...
+
+    @property
+    def native(self) -> Document: ...
+
+    def read_answer(self, document: Document) -> Document:
+        """A whole answer as a chat completion. Raises UpstreamError."""
+
+    def read_events(self) -> EventReader: ...
 
 
 @runtime_checkable

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.changes import ApiChanges, unsupported
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 # Rows of the catalog, by their names. Others speak the OpenAI protocol.
 FOREIGN: Final = frozenset({"bedrock", "gemini", "vertex", "cohere"})

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-Document = dict[str, Any]
+from antiphon.document import Document
+
 Write = Callable[[Document], Document]
 
 OLLAMA_VERSION: Final = "0.12.0"  # of Ollama, whose API is spoken
@@ -16,7 +17,7 @@ _METHODS: Final = ("generateContent", "streamGenerateContent", "countTokens")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ModelListing:
     """How an API writes a list of models, and one of them."""
 
     all: Callable[[list[Document]], Document]
@@ -106,10 +107,10 @@ def _time(seconds: object) -> str:
     return datetime.fromtimestamp(known, UTC).isoformat().replace("+00:00", "Z")
 
 
-LISTINGS: Final[Mapping[str, Listing]] = MappingProxyType(
+LISTINGS: Final[Mapping[str, ModelListing]] = MappingProxyType(
     {
-        "messages": Listing(_anthropic_models, _anthropic_model),
-        "gemini": Listing(_gemini_models, _gemini_model),
-        "ollama": Listing(_ollama_models, _ollama_model),
+        "messages": ModelListing(_anthropic_models, _anthropic_model),
+        "gemini": ModelListing(_gemini_models, _gemini_model),
+        "ollama": ModelListing(_ollama_models, _ollama_model),
     }
 )

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.errors import RequestError
-
-Document = dict[str, Any]
 
 _KINDS: Final = {
     str: "a string",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.changes import ApiChanges
 from antiphon.apis.histories import FOREIGN, fit_messages
 from antiphon.chat.fields import FIELDS
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 UNKNOWN: Final = "the upstream does not know it"
 # Hosts that refuse sampling parameters beyond OpenAI's.

@@ -53,14 +53,33 @@ def entry_of(
     if attempts:
         last = attempts[-1]
         entry.model, entry.upstream, entry.protocol = last.model, last.target.upstream, last.protocol
+    _note_course(entry, turn)
+    return entry
+
+
+def _note_course(entry: LedgerEntry, turn: AnyTurn) -> None:
+    """What happened on the way."""
     if turn.first:
         entry.first_chunk = int((turn.first - turn.began) * 1_000_000)
     if turn.error is not None:
         entry.error = turn.error.code or turn.error.type
     entry.blocked = turn.blocked
-    if turn.error is not None or len(attempts) > 1 or turn.changes or turn.prompt_results or turn.wants_receipt:
+    if turn.error is not None or len(turn.attempts) > 1 or turn.changes or turn.wants_receipt or _is_noteworthy(turn):
         entry.detail = turn.receipt()
-    return entry
+
+
+def _is_noteworthy(turn: AnyTurn) -> bool:
+    """Safety has found something, or could not judge."""
+    if turn.prompt_results is None:
+        return False
+    found = (turn.prompt_results, *turn.answer_results.values())
+    return turn.blocked is not None or any(_says_more(name, one) for results in found for name, one in results.items())
+
+
+def _says_more(name: str, finding: object) -> bool:
+    if name == "error" or not isinstance(finding, dict):
+        return True
+    return bool(finding.get("filtered") or finding.get("detected")) or finding.get("severity", "safe") != "safe"
 
 
 def tags_of(request: Any, headers: Mapping[bytes, bytes]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from antiphon.accounts.journal.writer import JournalWriter
 from antiphon.billing.entries import entry_of
 from antiphon.billing.estimates import input_tokens, most_output
 from antiphon.billing.prices import NO_PRICE, NOTHING_USED, Prices, Used, Worst, read_used
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 from antiphon.flow.turn import UNREAD, AnyTurn
 from antiphon.limits.headers import rate_headers, usual_lines
 from antiphon.limits.limit import Caller, Cost, Refused
@@ -24,7 +24,7 @@ TOKENED: Final = frozenset({"chat", "completions", "embeddings"})  # endpoints w
 EMPTY: Final = frozenset({"embeddings"})  # … and whose answers have none
 
 
-class Held:
+class BilledHold:
     """What one turn holds, and how far its stream has come."""
 
     __slots__ = ("ahead", "asks", "hold", "input", "most", "output", "seen", "step", "worst")
@@ -76,7 +76,7 @@ class TurnBilling:
         self._take(turn, held, await self.limiter.admit_later(caller, model, cost))
         self._tell(turn, caller, model)
 
-    def _take(self, turn: AnyTurn, held: Held, result: Hold | Refused) -> None:
+    def _take(self, turn: AnyTurn, held: BilledHold, result: Hold | Refused) -> None:
         if isinstance(result, Refused):
             self._tell(turn, *_who(turn))
             error = result.error(turn.request.model)
@@ -86,10 +86,10 @@ class TurnBilling:
         held.hold = result
         turn.held_back = held
 
-    def _reserve_for(self, turn: AnyTurn, caller: Caller, model: str) -> tuple[Held, Cost]:
+    def _reserve_for(self, turn: AnyTurn, caller: Caller, model: str) -> tuple[BilledHold, Cost]:
         """A whole answer cannot be extended: all that it may have is held, where the client says how much that is."""
         if turn.route is None or turn.endpoint not in TOKENED:
-            return Held(NO_HOLD, 0, 0, 0, FREE), Cost()
+            return BilledHold(NO_HOLD, 0, 0, 0, FREE), Cost()
         request = turn.request
         input = input_tokens(request)
         most, choices = most_output(request)
@@ -101,7 +101,7 @@ class TurnBilling:
             step = min(said, step) if request.stream else said
         worst = self._prices.worst(turn.route, request.model)
         step = min(step, self.limiter.fit_output(caller, model, input, step)) if step else 0
-        return Held(NO_HOLD, input, step, said, worst), Cost(input, step, worst.money(input, step))
+        return BilledHold(NO_HOLD, input, step, said, worst), Cost(input, step, worst.money(input, step))
 
     def _tell(self, turn: AnyTurn, caller: Caller, model: str) -> None:
         if turn.dialect.name != "skytells":
@@ -115,7 +115,7 @@ class TurnBilling:
     def look(self, turn: AnyTurn) -> None:
         """Called every now and then while a turn streams: holds more before it passes what is held."""
         held = turn.held_back
-        if not isinstance(held, Held) or held.asks or not held.hold.rows:
+        if not isinstance(held, BilledHold) or held.asks or not held.hold.rows:
             return
         texts = turn.texts
         if held.seen > len(texts):  # they were joined
@@ -135,12 +135,12 @@ class TurnBilling:
         else:
             self._stop(turn, held)
 
-    def _next(self, held: Held) -> tuple[Cost, Cost]:
+    def _next(self, held: BilledHold) -> tuple[Cost, Cost]:
         """What is spent so far, what is to be held from now on."""
         spent = Cost(held.input, held.output, held.worst.money(held.input, held.output))
         return spent, Cost(0, held.step, held.worst.money(0, held.step))
 
-    async def _extend_later(self, turn: AnyTurn, held: Held) -> None:
+    async def _extend_later(self, turn: AnyTurn, held: BilledHold) -> None:
         refused = await held.hold.extend_later(*self._next(held))
         held.asks = False
         if refused is None:
@@ -148,7 +148,7 @@ class TurnBilling:
         elif held.hold.is_open:
             self._stop(turn, held)
 
-    def _stop(self, turn: AnyTurn, held: Held) -> None:
+    def _stop(self, turn: AnyTurn, held: BilledHold) -> None:
         """A stream that has used less than is held may go on until then."""
         if not self._runs_on and held.output >= held.ahead and turn.cut_short is not None:
             turn.cut_short()
@@ -174,7 +174,7 @@ class TurnBilling:
             priced = self._prices.price(last.target.upstream, last.model, used)
         sequence = self._journal.post(entry_of(turn, status, now, wall, used, source, priced))
         held = turn.held_back
-        if isinstance(held, Held):
+        if isinstance(held, BilledHold):
             held.hold.settle(Cost(used.input, used.output, priced.amount), sequence)
 
     def _used(self, turn: AnyTurn) -> tuple[Used, str | None]:
@@ -185,7 +185,7 @@ class TurnBilling:
         if turn.endpoint not in TOKENED:
             return NOTHING_USED, None
         held = turn.held_back  # the client left: the prompt was sent, and nothing of the answer was seen
-        input = held.input if isinstance(held, Held) else input_tokens(turn.request)
+        input = held.input if isinstance(held, BilledHold) else input_tokens(turn.request)
         return Used(input), "estimated"
 
 

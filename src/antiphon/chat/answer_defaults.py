@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import Final
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.event import heal, settle_tail
 from antiphon.chat.failure import malformed
 from antiphon.chat.fragment import FUNCTION, Fragment, read_entries, read_fragment
+from antiphon.document import Document
 
 _EMPTY: Final = re.compile(r"\s*\{\s*\}\s*")
 _decode: Final = msgspec.json.Decoder().decode

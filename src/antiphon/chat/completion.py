@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.delta import MAX_CHOICES, ChoiceState, read_choice
 from antiphon.chat.event import Lenient, scrub, too_deep, truncated
@@ -21,6 +21,7 @@ from antiphon.chat.fragment import read_entries
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.text import ThinkSplitter
 from antiphon.chat.usage import add_usage, read_usage
+from antiphon.document import Document
 
 _LATEST: Final = 100_000_000_000  # year 5138: a `created` above this is in milliseconds or finer
 # Keys of a message that go where they say nothing; `reasoning` is told as `reasoning_content`.

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.event import heal, settle_tail
 from antiphon.chat.failure import is_error, malformed, read_failure
 from antiphon.chat.finish import read_finish, settle_finish
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.text import ThinkSplitter, flatten
+from antiphon.document import Document
 
 # Empty values of these say nothing and are not sent; `role` is the machine's own to send.
 SILENT: Final = frozenset({"refusal", "tool_calls", "function_call", "audio", "reasoning", "reasoning_content"})

@@ -12,10 +12,11 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import Conformed
 from antiphon.chat.event import decode, scrub
 from antiphon.chat.failure import is_error, is_failure, malformed, read_failure
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 
 _read_any: Final = msgspec.json.Decoder().decode

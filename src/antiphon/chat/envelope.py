@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import read_created
 from antiphon.chat.delta import says
+from antiphon.document import Document
 
 OBJECT: Final = "chat.completion.chunk"
 STICKY: Final = ("system_fingerprint", "service_tier")

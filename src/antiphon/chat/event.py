@@ -14,8 +14,8 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.failure import malformed, read_failure
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.sse import Named
 

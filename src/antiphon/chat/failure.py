@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.redact import redact
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 
 __all__ = ["is_error", "is_failure", "malformed", "read_failure", "redact"]
@@ -114,7 +114,7 @@ def read_failure(document: object, status: int | None = None, secrets: Iterable[
     outward = _outward(told or 502, from_http=told == status)
     if outward >= 500:
         return UpstreamError(message, status=outward, code=_code_of_failure(outward, code))
-    return _blame(error, message, outward, secrets)
+    return _upstream_error(error, message, outward, secrets)
 
 
 def _code_of_failure(status: int, code: Any) -> str:
@@ -124,7 +124,7 @@ def _code_of_failure(status: int, code: Any) -> str:
     return "timeout" if status == 504 else "upstream_error"
 
 
-def _blame(error: Document, message: str, status: int, secrets: Iterable[str]) -> UpstreamError:
+def _upstream_error(error: Document, message: str, status: int, secrets: Iterable[str]) -> UpstreamError:
     """The request's own fault: the vendor's type, code and param are for the client."""
     code, param = _first(error, _CODE_KEYS), error.get("param")
     filtered = any(word in f"{code} {_inner_code(error)}".lower() for word in _FILTER_WORDS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
     RequestFault,
@@ -33,6 +32,7 @@ from antiphon.chat.checks import (
 )
 from antiphon.chat.messages import PARTS, check_messages, texts
 from antiphon.chat.tools import FUNCTION_CALL, FUNCTIONS, NAME, TOOL_CHOICE, TOOLS
+from antiphon.document import Document
 
 Need = Callable[[Document, bool], None]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 _JOINED: Final = frozenset({"content", "refusal", "reasoning_content", "reasoning"})
 _BESIDE: Final = "message beside"  # a key that no chunk has

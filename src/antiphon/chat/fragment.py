@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 
 FUNCTION: Final = ("function", "arguments")
 CUSTOM: Final = ("custom", "input")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
     RequestFault,
@@ -27,6 +26,7 @@ from antiphon.chat.checks import (
     wrong_value,
 )
 from antiphon.chat.moderated_text import TEXTS, THOUGHTS
+from antiphon.document import Document
 
 # OpenAI's own order in the "Supported values" sentence.
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.outline import Outline
 from antiphon.chat.spelled import LARGEST, spelled
 from antiphon.chat.together import EDGE, FRAMES, Frame, Join, joins
+from antiphon.document import Document
 
 DEEPEST = 4
 ALONE = 2 * EDGE  # characters of an only message that has no edges to join

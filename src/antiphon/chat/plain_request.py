@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import RequestFault
 from antiphon.chat.messages import check_answers
 from antiphon.chat.moderated_text import file_words
@@ -36,6 +35,7 @@ from antiphon.chat.plain_fields import (
     ToolMessage,
 )
 from antiphon.chat.spelled import spelled
+from antiphon.document import Document
 
 _encode: Final = msgspec.json.Encoder().encode
 _read_any: Final = msgspec.json.Decoder(Fields).decode

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.prompt_request import PromptRequest
+from antiphon.document import Document
 
 
 class PromptEcho:

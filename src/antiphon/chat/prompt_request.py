@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import (
     Check,
     KnownNames,
@@ -33,6 +32,7 @@ from antiphon.chat.fields import FIELDS, INT64, NEEDS, Need
 from antiphon.chat.moderated_text import loose_texts
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import check_fields, refusal, refuse_model
+from antiphon.document import Document
 
 COMPLETIONS: Final = "completions"  # the endpoints by the last word of their paths
 EMBEDDINGS: Final = "embeddings"

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.bounds import NOT_JSON, JsonBounds, check_depth, too_deep
 from antiphon.chat.checks import ECHO_LIMIT, Check, KnownNames, RequestFault, echo, refuse_unknown, wrong_type
 from antiphon.chat.fields import FIELDS, NEEDS, Need, check_metadata
@@ -23,6 +22,7 @@ from antiphon.chat.messages import check_present
 from antiphon.chat.outline import Outline
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.chat.tools import names_one_tool, tool_names
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 STEP: Final = re.compile(r"[^.\[\]]+")  # of the path of a fault

@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.delta import SILENT
 from antiphon.chat.envelope import OWN, STICKY
+from antiphon.document import Document
 
 MOST: Final = 24  # shapes known at a time
 FUTILE: Final = 64  # shapes learned one after the other, none of which came again: no more are learned

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.calls import Calls, LegacyCall
 from antiphon.chat.completion import chunks
 from antiphon.chat.delta import (
@@ -33,6 +33,7 @@ from antiphon.chat.finish import CUT, LENGTH, STOP
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.text import ThinkSplitter
 from antiphon.chat.usage_collector import UsageCollector
+from antiphon.document import Document
 
 __all__ = ["ChatStream", "decode", "is_done"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.completion import Conformed, read_created
 from antiphon.chat.delta import MAX_CHOICES
 from antiphon.chat.event import Lenient, scrub, truncated
@@ -19,6 +19,7 @@ from antiphon.chat.finish import STOP, read_finish
 from antiphon.chat.prompt_echo import PromptEcho
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.usage import read_usage
+from antiphon.document import Document
 
 OBJECT: Final = "text_completion"
 NATIVE: Final = "native_finish_reason"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.chat.answer_defaults import AnswerDefaults, Document
+from antiphon.chat.answer_defaults import AnswerDefaults
 from antiphon.chat.event import truncated
 from antiphon.chat.finish import LENGTH
 from antiphon.chat.prompt_echo import PromptEcho
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.text_answer import empty_choice, name, read_chunk, read_whole
 from antiphon.chat.usage_collector import UsageCollector
+from antiphon.document import Document
 
 # What a chunk without choices, and a choice that is over, say of themselves. Anything else is news.
 _OWN: Final = frozenset({"id", "object", "created", "model", "choices", "system_fingerprint"})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 COMPLETION_DETAILS: Final = "completion_tokens_details"
 PROMPT_DETAILS: Final = "prompt_tokens_details"

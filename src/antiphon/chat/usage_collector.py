@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import reduce
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.usage import add_usage, read_usage
+from antiphon.document import Document
 
 
 class UsageCollector:

@@ -47,7 +47,7 @@ def build_app(options: ControlOptions, log: Log) -> ASGIApp:
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]
     routes += _admin(options, table, log)
-    return Guarded(Starlette(routes=routes, exception_handlers={HTTPException: _refuse}), log)
+    return Guarded(Starlette(routes=routes, exception_handlers={HTTPException: _refuse, Exception: _fail}), log)
 
 
 def _admin(options: ControlOptions, table: MetricsTable, log: Log) -> list[Route]:
@@ -73,6 +73,10 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return refusal(error.status_code, message, code, dict(error.headers or {}))
 
 
+async def _fail(request: Request, error: Exception) -> Response:
+    return refusal(500, "The gateway failed by its own fault.", "internal_error")
+
+
 class Guarded:
     """Our own fault becomes a line of the error log and a 500."""
 
@@ -93,4 +97,4 @@ class Guarded:
         except Exception as error:
             self._log("a request to the control port failed by our own fault", error)
             if not begun:
-                await refusal(500, "The gateway failed by its own fault.", "internal_error")(scope, receive, send)
+                await (await _fail(Request(scope), error))(scope, receive, send)

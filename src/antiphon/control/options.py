@@ -8,9 +8,9 @@ from antiphon.engine.options import EngineOptions
 from antiphon.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ControlOptions:
-    settings: Settings
+    settings: Settings  # in use; a reload replaces them
     room: str  # the gateway's private directory
     engine: EngineOptions | None  # None: it does not run
     judged: bool  # there are evaluator processes

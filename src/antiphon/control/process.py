@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 import uvloop
 
 from antiphon.control.app import build_app
 from antiphon.control.options import ControlOptions
+from antiphon.control.worker_socket import CONTROL, listen
 from antiphon.heartbeat import beat
 from antiphon.log import append, error_line
 
 MOST_CONNECTIONS = 256
 IDLE = 15  # seconds that an idle connection is kept
 LAST_ANSWERS = 2  # seconds for answers under way when it ends
+
+
+async def _take_settings(options: ControlOptions, data: bytes) -> dict[str, str]:
+    """After a reload. `data` is from our own supervisor, on a socket in a directory that is ours alone."""
+    _, options.settings = await asyncio.to_thread(pickle.loads, data)
+    return {}
 
 
 class ControlServer(uvicorn.Server):
@@ -70,5 +79,7 @@ async def _serve(options: ControlOptions, listener: socket.socket, told: int, li
     ready = asyncio.Event()
     ready.set()
     beating = loop.create_task(beat(told, ready))
+    asked = await listen(options.room, CONTROL, {"settings": partial(_take_settings, options)})
     await server.serve(sockets=[listener])
+    asked.close()
     beating.cancel()

@@ -20,6 +20,9 @@ class SupervisorState(msgspec.Struct, frozen=True):
     started: float = 0.0  # Unix seconds
     draining: bool = False
     generation: int = 1  # of the settings
+    path: str = ""  # of the settings file; "": there is none
+    reloads: int = 0  # that were tried
+    faults: tuple[str, ...] = ()  # why the last one was refused
     processes: tuple[ProcessState, ...] = ()
 
 

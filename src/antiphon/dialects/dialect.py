@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects.error_bodies import error_type
 from antiphon.dialects.spelling import Spelling, WriteOptions
 from antiphon.dialects.writer import Writer
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
 _PREFIX: Final = "chatcmpl-"

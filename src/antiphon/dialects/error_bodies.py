@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 
 QUOTA: Final = "insufficient_quota"

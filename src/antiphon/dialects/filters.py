@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, Final
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 _SEVERITY: Final = MappingProxyType({"filtered": False, "severity": "safe"})
 _DETECTION: Final = MappingProxyType({"detected": False, "filtered": False})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 CHOICE_RESULTS: Final = "content_filter_results"
 PROMPT_RESULTS: Final = "prompt_filter_results"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 Shape: TypeAlias = "Mapping[str, Shape | None]"
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.usage import settle_usage
 from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last
 from antiphon.dialects.shapes import USAGE, Shape, prune
+from antiphon.document import Document
 
 _LOGPROBS: Final[Shape] = dict.fromkeys(("text_offset", "token_logprobs", "tokens", "top_logprobs"))
 _SHAPE: Final[Shape] = {

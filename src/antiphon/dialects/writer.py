@@ -10,13 +10,13 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.request import ChatRequest
 from antiphon.chat.usage import settle_usage
 from antiphon.dialects.filters import choice_results, prompt_results
 from antiphon.dialects.order import CHOICE_RESULTS, PROMPT_RESULTS, put_before_usage, put_last
 from antiphon.dialects.shapes import prune
 from antiphon.dialects.spelling import ChunkUsage, FingerprintRule, Logprobs, Spelling, WriteOptions
+from antiphon.document import Document
 
 # Content and its obfuscation together are a multiple of this many characters: an observer of sizes learns no more.
 OBFUSCATION_STEP: Final = 32

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from antiphon.chat.text import flatten
+from antiphon.document import Document
 from antiphon.engine.choice import CallChoice, GeneratedChoice, TextChoice
 from antiphon.engine.engine import Engine
 from antiphon.engine.generation import End, GeneratedText, generate, together, usage_of
@@ -22,7 +23,6 @@ from antiphon.engine.tools.prompts import spell
 from antiphon.engine.tools.toolbox import Tool, Toolbox
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 RESULT_SHARE: Final = 2  # characters of a tool's result for each token of the context: about half of it
 GREEDY: Final[Document] = {"temperature": 0.0}
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
+from antiphon.document import Document
 from antiphon.engine.generation import End, GeneratedText
 from antiphon.engine.tools.calls import CallBegins, CallEnds, CallEvent, CallFragment, CallReader
 from antiphon.errors import AntiphonError
 
-Document = dict[str, Any]
 Check = Callable[[str], Awaitable[None]]  # raises AntiphonError for a text that does not fit its grammar
 
 

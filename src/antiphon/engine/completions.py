@@ -6,6 +6,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.engine.engine import Engine
 from antiphon.engine.generation import End, GeneratedText, generate, together, usage_of
 from antiphon.engine.logprobs import LegacyLogprobs
@@ -16,7 +17,6 @@ from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, frame
 
-Document = dict[str, Any]
 USUAL_TOKENS: Final = 16  # OpenAI's default
 MOST_CHOICES: Final = 128  # OpenAI's bound of `n`
 

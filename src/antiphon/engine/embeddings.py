@@ -13,6 +13,7 @@ import struct
 from functools import partial
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.engine.engine import LONGEST_TOKEN, Engine
 from antiphon.engine.launcher import BATCH
 from antiphon.engine.native_client import NativeClient
@@ -21,7 +22,6 @@ from antiphon.engine.slot_queue import SlotTicket
 from antiphon.errors import RequestError
 from antiphon.http.server import Exchange
 
-Document = dict[str, Any]
 MOST_TOKENS: Final = 300_000  # in one request: OpenAI's bound
 TURN: Final = 2  # windows that one turn reads: half a second on one core
 

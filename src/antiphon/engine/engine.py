@@ -10,10 +10,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.engine.launcher import BATCH, RunningEngine
 from antiphon.engine.native_client import EngineLost, NativeClient
 from antiphon.engine.options import EngineOptions
@@ -24,7 +25,6 @@ from antiphon.engine.template import ChatTemplate
 from antiphon.engine.watchdog import Watchdog
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 Found = TypeVar("Found")
 MOMENT: Final = 0.01  # seconds
 MOMENTS: Final = 100
@@ -77,7 +77,7 @@ class Engine:
             try:
                 return await ask(native)
             except EngineLost as lost:
-                await self._mourn(native)
+                await self._wait_for_exit(native)
                 if not lost.unreached and again:  # an engine may have died of this very question
                     raise
                 again = again or not lost.unreached
@@ -91,11 +91,11 @@ class Engine:
                 try:
                     return await work(native)
                 except EngineLost as lost:
-                    await self._mourn(native)
+                    await self._wait_for_exit(native)
                     if not lost.unreached:
                         raise
 
-    async def _mourn(self, native: NativeClient) -> None:
+    async def _wait_for_exit(self, native: NativeClient) -> None:
         """Until the engine's end has been noticed everywhere, so that its slots are not given to the next."""
         for _ in range(MOMENTS):
             if self.watchdog.running is None or self.watchdog.running.client is not native:

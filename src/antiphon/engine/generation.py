@@ -8,9 +8,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from antiphon.document import Document
 from antiphon.engine.logprobs import UNREADABLE, TokenLogprobs
-
-Document = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ import os
 import signal
 import socket
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import uvloop
 
+from antiphon.document import Document
 from antiphon.engine.chat import ChatTurn
 from antiphon.engine.completions import CompletionTurn
 from antiphon.engine.embeddings import embed
@@ -30,7 +31,6 @@ from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Limits, Request, Server
 from antiphon.lines import put
 
-Document = dict[str, Any]
 LARGEST: Final = 64 * 1024 * 1024  # bytes of a request: the workers have bounded it already
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.engine.native_client import AsksEngine
 
-Document = dict[str, Any]
 UNTOLD: Final = -9999.0  # OpenAI's own figure for a logprob that is not told
 UNREADABLE: Final = "\ufffd"
 

@@ -11,15 +11,15 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from antiphon import sse
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, OverloadError, RequestError
 from antiphon.http.client import Call, ClientError, Failure, Pool, Timeouts, parse_url
 
-Document = dict[str, Any]
 FOREVER: Final = 1e9  # seconds: the watchdog decides, not the pool
 LOST: Final = "The embedded engine stopped while it answered, and is being restarted. Please try again."
 
@@ -81,7 +81,7 @@ class NativeClient:
         """For how long calls have waited without hearing anything; 0 where none waits."""
         return max(self._work.silence(), self._questions.silence())
 
-    def forgive(self) -> None:
+    def reset_clock(self) -> None:
         """Counts silence from now on."""
         self._work.hear()
         self._questions.hear()

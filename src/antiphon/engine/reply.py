@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from antiphon.chat.fold import fold
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, frame
 
-Document = dict[str, Any]
 JSON = b"content-type: application/json\r\n"
 EVENTS = b"content-type: text/event-stream; charset=utf-8\r\ncache-control: no-cache\r\n"
 encode = msgspec.json.Encoder().encode

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol
 
+from antiphon.document import Document
 from antiphon.engine.schema.compiler_client import SchemaPlace
 from antiphon.engine.schema.grammar import START, any_object
 from antiphon.engine.schema.lark import rule_of
 from antiphon.engine.schema.narrow import SchemaBounds
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 SIGN: Final = '"properties"'  # that a text may hold a schema
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from antiphon.chat.checks import Check, RequestFault, decimal, integer, out_of_range
 from antiphon.chat.request import refusal
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 SEEDS: Final = 2**32 - 1  # llama.cpp's seeds have 32 bits, of which the last one means "any"
 SAME_NAME: Final = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 LEAST_PENALTY: Final = 0.001  # it is divided by

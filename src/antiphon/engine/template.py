@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from antiphon.engine.native_client import AsksEngine
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 Words = tuple[str, str]  # (role, text)
 MOST_REMEMBERED: Final = 200_000  # roles and tokens in all: some megabytes
 DOCUMENT: Final = "<|endoftext|>"  # how OpenAI, and many after it, part documents; its default prompt

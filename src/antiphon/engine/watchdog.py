@@ -109,7 +109,7 @@ class Watchdog:
                 await asyncio.wait({ended}, timeout=TICK)
                 ticks += 1
                 if loop.time() - before > TICK + OVERSLEPT:
-                    running.client.forgive()  # what it said meanwhile is still to be read
+                    running.client.reset_clock()  # what it said meanwhile is still to be read
                 elif running.client.silence() > self._options.hang_after and not hangs:
                     hangs = True
                     running.kill()

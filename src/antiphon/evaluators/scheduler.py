@@ -123,7 +123,7 @@ class Scheduler:
         self._characters = 0
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="compute")
         self._loop = asyncio.get_running_loop()
-        self._blamed: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._passed = 0  # batches since the oldest question had its turn
         self.began: float | None = None  # when the batch in work did
 
@@ -162,7 +162,7 @@ class Scheduler:
         try:
             return part.early(text)
         except Exception as error:
-            self._blame(name, error)
+            self._report_fault(name, error)
             return True
 
     def close(self) -> None:
@@ -271,7 +271,7 @@ class Scheduler:
             return
         for group, found in done.result().items():
             if isinstance(found, Exception):
-                self._blame(group.name, found)
+                self._report_fault(group.name, found)
                 for piece in groups[group]:
                     self._settle(piece, FAILURE)
             else:
@@ -300,9 +300,9 @@ class Scheduler:
                 case.timer.cancel()
             case.answer()
 
-    def _blame(self, name: str, error: Exception) -> None:
+    def _report_fault(self, name: str, error: Exception) -> None:
         """Once for each kind of error: texts are never said."""
         kind = (name, type(error).__name__)
-        if kind not in self._blamed:
-            self._blamed.add(kind)
+        if kind not in self._reported:
+            self._reported.add(kind)
             self._say(f"antiphon: the evaluator '{name}' failed: {type(error).__name__}")

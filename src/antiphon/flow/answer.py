@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, cast
 from antiphon.apis.api import rename
 from antiphon.chat.bounds import FREE, is_light
 from antiphon.chat.completion import Conformed
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, OverloadError
 from antiphon.flow import settle
 from antiphon.flow.api_store import end_api_stream, goes_on, keep_api_answer
@@ -34,7 +35,7 @@ from antiphon.flow.judge import (
 )
 from antiphon.flow.keep import keep_answer, record_answer
 from antiphon.flow.large import read_large
-from antiphon.flow.ports import Document, Incoming, Relayed
+from antiphon.flow.ports import Incoming, Relayed
 from antiphon.flow.quick import Begun, QuickTurn
 from antiphon.flow.relay import RelayRequest, RelayTurn, relay
 from antiphon.flow.relayed import RELAYED, RelayEndpoint
@@ -381,7 +382,7 @@ async def _finish(turn: AnyTurn, gateway: Gateway, stream: Stream) -> None:
 
 
 def _fail(turn: AnyTurn, error: AntiphonError) -> int:
-    if turn.api_request is not None:
+    if turn.api_request is not None and not turn.is_native:
         rename(error, turn.api_request.names)
     turn.error = error.with_traceback(None)  # its frames hold the turn, which holds it
     turn.client.fail(error, turn.receipt() if turn.wants_receipt else None)

@@ -31,11 +31,12 @@ from typing import Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.flow.gate_choice import EarlyLook, GateChoice, GateEvent, GateState, Held, Look, Passing
-from antiphon.flow.ports import Document, Texts
+from antiphon.flow.ports import Texts
 from antiphon.safety.annotation import merged
 from antiphon.safety.policy import Annotations, Decision, Policy, Results
-from antiphon.safety.verdict import CALM, FAILURE, NOTHING, Verdict
+from antiphon.safety.verdict import CLEAN, FAILURE, NOTHING, Verdict
 from antiphon.safety.window import TextWindow
 
 RESULTS: Final = "content_filter_results"
@@ -505,7 +506,7 @@ def read_frame(frame: bytes) -> Document:
 def _verdict(choice: GateChoice) -> Verdict:
     """On all that the choice has said. What nobody has judged is no clean text; a choice that says nothing is clean."""
     if not choice.size:
-        return CALM
+        return CLEAN
     return choice.worst if choice.judged == choice.size else choice.worst | FAILURE
 
 

@@ -16,7 +16,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 from antiphon.safety.policy import Results
 from antiphon.safety.verdict import NOTHING
 from antiphon.safety.window import TextWindow

@@ -7,8 +7,9 @@ from typing import Final
 
 from antiphon.chat.completion import merge
 from antiphon.chat.event import decode, is_done
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Call, Document
+from antiphon.flow.ports import Call
 from antiphon.flow.stream import TRUNCATED
 from antiphon.flow.stream_parts import Machine
 

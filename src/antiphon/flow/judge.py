@@ -10,19 +10,20 @@ from typing import Any, Final, TypeVar
 from antiphon.chat.moderated_text import readings
 from antiphon.chat.outline import Outline
 from antiphon.chat.together import Join
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, BlockedError, OverloadError, RequestError, UpstreamError
 from antiphon.flow.gate import CONTENT_FILTER, RESULTS, Gate, GateRules
 from antiphon.flow.gate_choice import EarlyLook, Look
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.judge_large import ask_large
-from antiphon.flow.ports import Document, Judge, Scope, Texts
+from antiphon.flow.ports import Judge, Scope, Texts
 from antiphon.flow.stream import PROMPT_RESULTS, Stream
 from antiphon.flow.stream_parts import GateKeeper, Machine
 from antiphon.flow.turn import OUR_FAULT, AnyTurn
 from antiphon.safety.annotation import merged, merged_prompts
 from antiphon.safety.moderation import moderation_part
 from antiphon.safety.policy import Annotations, Decision, Policy
-from antiphon.safety.verdict import CALM, FAILURE, OVER_LENGTH, TOO_LONG, Stage, Verdict
+from antiphon.safety.verdict import CLEAN, FAILURE, OVER_LENGTH, TOO_LONG, Stage, Verdict
 
 # Two phrases by which LiteLLM's client knows a block: in its later versions the first, in all the code in brackets.
 BLOCKED: Final = (
@@ -73,7 +74,7 @@ def ask_texts(
             return asyncio.ensure_future(ask_large(judge, Stage.PROMPT, found, outline, turn.scope))
         return judge.ask(Stage.PROMPT, [each for text in found for each in readings(text)], turn.scope)
     known: Asked = asyncio.get_running_loop().create_future()
-    known.set_result(FAILURE if found is None else OVER_LENGTH if found else CALM)
+    known.set_result(FAILURE if found is None else OVER_LENGTH if found else CLEAN)
     return known
 
 
@@ -124,7 +125,7 @@ async def judge_answer(turn: AnyTurn, gateway: Gateway, texts: Texts, document: 
     asked = [_ask_answer(judge, texts.whole(choice), turn.scope) for choice in choices]
     shows = bool(annotations_for(turn))
     for choice, future in zip(choices, asked, strict=True):
-        verdict = CALM if future is None else await future
+        verdict = CLEAN if future is None else await future
         decision = policy.answer.decide(verdict)
         note_answer(turn, choice["index"], verdict, decision)
         if decision.blocked:

@@ -17,10 +17,9 @@ from antiphon.apis.api import ApiCall, ApiRequest, ApiStream
 from antiphon.chat.outline import JsonPieces, Outline
 from antiphon.chat.plain_request import PlainRequest
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.safety.verdict import Stage, Verdict
-
-Document = dict[str, Any]
 
 
 class Texts(Protocol):

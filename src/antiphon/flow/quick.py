@@ -13,17 +13,18 @@ import msgspec
 
 from antiphon.chat.moderated_text import readings
 from antiphon.chat.plain_answer import PlainAnswer, annotated, judged_texts, says_once
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.flow.endpoints.chat import CHAT, ChatTurn, chat_fold
 from antiphon.flow.fast_path import FastTarget, fast_answer
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import annotations_for, find_policy, note_answer
-from antiphon.flow.ports import Call, Document, Upstream
+from antiphon.flow.ports import Call, Upstream
 from antiphon.flow.stream import Stream
 from antiphon.flow.turn import CLIENT_CLOSED, OUR_FAULT, Attempt
 from antiphon.safety.annotation import merged_prompts
-from antiphon.safety.verdict import CALM, Stage, Verdict
+from antiphon.safety.verdict import CLEAN, Stage, Verdict
 
 Begun = tuple[Upstream, Gather | Stream]  # an attempt: ended already, or a stream under way
 
@@ -95,7 +96,7 @@ class QuickTurn(msgspec.Struct):
         judge = self.gateway.judge
         assert judge is not None
         if not texts:
-            done(CALM)
+            done(CLEAN)
             return
         later = partial(self._later, done)
         known = judge.ask_now(stage, [each for text in texts for each in readings(text)], self.turn.scope, later)

@@ -11,13 +11,14 @@ from typing import Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, RequestError, UpstreamError
 from antiphon.flow.dispatch import CLIENTS_FAULT
 from antiphon.flow.form import FormReader
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.judge import ask_texts, weigh_prompt
 from antiphon.flow.large import measure
-from antiphon.flow.ports import Change, Document, Relayed, Upstream
+from antiphon.flow.ports import Change, Relayed, Upstream
 from antiphon.flow.relay_answer import Transfer
 from antiphon.flow.relay_body import FormBody, JsonBody, PlainBody, Sending, UploadBody, is_form, read_model
 from antiphon.flow.relayed import RelayEndpoint

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import OverloadError
-from antiphon.flow.ports import Client, Document
+from antiphon.flow.ports import Client
 from antiphon.flow.turn import MODEL_SHOWN, AnyTurn
 
 CLOSE_LIMIT: Final = 5.0  # seconds

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from antiphon.document import Document
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Change, Document
+from antiphon.flow.ports import Change
 from antiphon.flow.turn import AnyTurn
 
 

@@ -18,10 +18,11 @@ import msgspec
 from antiphon.apis.api import ApiStream
 from antiphon.chat.event import decode, is_done
 from antiphon.chat.splice import Splice
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.flow.gate import Gate
 from antiphon.flow.gate_choice import EarlyLook, Look, Passing
-from antiphon.flow.ports import Call, ChunkLag, Client, Document
+from antiphon.flow.ports import Call, ChunkLag, Client
 from antiphon.flow.stream_parts import ChunkWriter, GateKeeper, Machine, is_annotated
 from antiphon.safety.annotation import merged_prompts
 from antiphon.safety.policy import Results

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.flow.gate import RESULTS, Gate
 from antiphon.flow.gate_choice import EarlyLook, Look
-from antiphon.flow.ports import Document
 from antiphon.safety.policy import Results
 from antiphon.safety.verdict import Verdict
 

@@ -14,8 +14,9 @@ from antiphon.apis.api import ApiRequest, ApiStream, own_name
 from antiphon.chat.outline import Outline
 from antiphon.chat.request import ChatRequest
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, RequestError
-from antiphon.flow.ports import Account, Change, ChunkLag, Client, Document, Entry, Remote, Scope
+from antiphon.flow.ports import Account, Change, ChunkLag, Client, Entry, Remote, Scope
 from antiphon.routing.route import Route, Target
 from antiphon.safety.policy import Policy, Results
 from antiphon.safety.verdict import Verdict
@@ -126,6 +127,7 @@ class Turn(msgspec.Struct, Generic[R]):
     cut_short: Callable[[], None] | None = None  # ends its stream with `length`
     api_request: ApiRequest | None = None  # where the client speaks another API
     api_stream: ApiStream | None = None  # … and asked for a stream
+    is_native: bool = False  # … and so does the upstream of the last attempt
 
     @property
     def payer(self) -> str | None:
@@ -166,6 +168,8 @@ class Turn(msgspec.Struct, Generic[R]):
 
     def _use_own_names(self, out: Document, asked: ApiRequest) -> None:
         """The receipt of another API's request names that API's parameters."""
+        if self.is_native:
+            return
         for change in (*out["dropped"], *out["rewritten"]):
             change["param"] = own_name(change["param"], asked.names)
         out["dropped"] += [{"param": param, "reason": reason} for param, reason in asked.dropped.items()]

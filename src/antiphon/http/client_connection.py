@@ -193,7 +193,7 @@ class ClientConnection(asyncio.Protocol):
             try:
                 self._finish(call)
             except Exception as error:
-                self._pool.blame(call, error)
+                self._pool.report_fault(call, error)
         else:
             where = "inside" if self._opened else "before"
             self._pool.fail(call, Failure.RESET, f"the connection ended {where} the answer")
@@ -260,7 +260,7 @@ class ClientConnection(asyncio.Protocol):
             elif self._fruitless > self._pool.max_header_bytes:
                 self._pool.fail(call, Failure.TOO_LARGE, "the answer goes on without a body")
         except Exception as error:
-            self._pool.blame(call, error)
+            self._pool.report_fault(call, error)
 
     def _whole(self, call: Call, size: int) -> bool:
         """The usual JSON answer: small, unencoded, all in one read. Saves 2 us; False: take it step by step."""

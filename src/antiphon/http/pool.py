@@ -305,9 +305,9 @@ class Pool:
         try:
             sink.on_fail(ClientError(failure, detail))
         except Exception as error:
-            self.blame(call, error)
+            self.report_fault(call, error)
 
-    def blame(self, call: Call, error: Exception) -> None:
+    def report_fault(self, call: Call, error: Exception) -> None:
         """A sink raised: its call ends, the pool lives on."""
         self.drop(call)
         if self._log is not None:

@@ -76,6 +76,16 @@ class Server:
         self._empty = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
 
+    def hand_to(
+        self,
+        handler: Callable[[Exchange], None],
+        render_fault: Callable[[int, str, Request | None, Remote], tuple[bytes, bytes]],
+    ) -> None:
+        """Requests to come, on connections that are open too, go to another handler."""
+        self.handler, self._render_fault = handler, render_fault
+        for connection in self._connections:
+            connection.forget_admission()
+
     @property
     def connections(self) -> int:
         return len(self._connections)

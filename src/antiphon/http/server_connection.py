@@ -500,6 +500,9 @@ class ServerConnection(asyncio.Protocol):
             return
         self.stall = now + self.server.limits.write_timeout
 
+    def forget_admission(self) -> None:
+        self._reader.forget_admission()
+
     def drain(self, grace: float) -> None:
         """The server is stopping: close what is idle. Who has just connected may still get a request in."""
         if self._mode is not OPEN or self.busy or self._queue or self._wait is not IDLE:

@@ -147,6 +147,11 @@ class RequestReader:
         self._whole = data if self._fresh and self._misses < MISSES else b""
         self.feed(data)
 
+    def forget_admission(self) -> None:
+        """What a handler found in the known head is not what the next one will."""
+        if self._known is not None:
+            self._known.admission = None
+
     def feed(self, data: bytes | memoryview) -> None:
         self.fed += len(data)
         self._piece = data

@@ -83,6 +83,11 @@ class LeasedLimiter(Limiter):
 
     # Turns
 
+    def change_limits(self, limits: Sequence[Limit]) -> None:
+        super().change_limits(limits)
+        for part in self._parts.values():
+            part.change_limits(limits)
+
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         result = super().admit(caller, model, cost)
         if isinstance(result, Hold):

@@ -75,6 +75,11 @@ class Limiter:
         if is_new and not table.release(worker):
             raise TimeoutError("the table of limits is locked by a process that does not run")
 
+    def change_limits(self, limits: Sequence[Limit]) -> None:
+        """Other settings. What was spent stays with a limit of the same name; turns that run keep what they hold."""
+        self.limits = tuple(limits)
+        self._rows.clear()
+
     def admit(self, caller: Caller, model: str, cost: Cost) -> Hold | Refused:
         """Holds `cost` in every limit that applies, and counts a request; or does nothing at all. `model`: as routes
         name it; names that clients make up would fill the table where a limit is per model."""

@@ -9,8 +9,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, BlockedError, UpstreamError
-from antiphon.flow.ports import ChunkLag, Document
+from antiphon.flow.ports import ChunkLag
 from antiphon.flow.turn import CLIENT_CLOSED, AnyTurn, Attempt
 from antiphon.metrics.families import (
     ADDED,
@@ -69,9 +70,13 @@ class TurnMeter:
     ) -> None:
         """`numbers`: a worker's part of the file. `clock`: what turns are timed with; `wall`: Unix seconds."""
         self._numbers = numbers
-        self._routes, self._upstreams = indexes(names, ROUTE), indexes(names, UPSTREAM)
+        self.learn(names)
         self._born = wall() - clock()  # Unix time of that clock's 0
         self.chunk_lag = ChunkLag(clock, self._count_lag)
+
+    def learn(self, names: Mapping[str, Sequence[str]]) -> None:
+        """The names of new settings."""
+        self._routes, self._upstreams = indexes(names, ROUTE), indexes(names, UPSTREAM)
 
     def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
         attempts = turn.attempts

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.flow.ports import Change
 from antiphon.protocols.facts import ModelFacts
 
-Document = dict[str, Any]
 Headers = Mapping[bytes, bytes]  # of an answer; names in small letters
 NO_HEADERS: Final[Headers] = MappingProxyType({})
 

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from antiphon.safety.verdict import (
-    CALM,
     CATEGORIES,
+    CLEAN,
     FAILED,
     FAILURES,
     TOO_LONG,
@@ -110,7 +110,7 @@ class Side:
         filters = Mode.FILTER in modes or any(grade.blocks for grade in self.grades)
         object.__setattr__(self, "filters", filters)
         object.__setattr__(self, "blocks", filters or self.closed or bool(self.refuses_long))
-        object.__setattr__(self, "clean", self._decide(CALM))
+        object.__setattr__(self, "clean", self._decide(CLEAN))
 
     def tightened(self) -> Side:
         """Blocks at least medium severity, as a client may ask for [moderation-parameter]. It cannot loosen."""
@@ -119,7 +119,7 @@ class Side:
 
     def decide(self, verdict: Verdict) -> Decision:
         """What is told of a finding, and whether it blocks. Do not edit the results: they may be told twice."""
-        return self.clean if verdict is CALM or verdict.calm else self._decide(verdict)
+        return self.clean if verdict is CLEAN or verdict.is_clean else self._decide(verdict)
 
     def _decide(self, verdict: Verdict) -> Decision:
         results: Results = {}

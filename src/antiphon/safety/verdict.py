@@ -83,7 +83,7 @@ class Verdict:
         )
 
     @property
-    def calm(self) -> bool:
+    def is_clean(self) -> bool:
         """Nothing was found, and the categories were judged."""
         return self.severities == SAFE and not (
             self.error or self.jailbreak or self.lists or self.protected_code or self.protected_text
@@ -91,7 +91,7 @@ class Verdict:
 
 
 NOTHING: Final = Verdict()
-CALM: Final = Verdict(severities=SAFE)
+CLEAN: Final = Verdict(severities=SAFE)
 FAILURE: Final = Verdict(error=FAILED)
 OVER_LENGTH: Final = Verdict(error=TOO_LONG)
 LATE: Final = Verdict(error=TOO_SLOW)

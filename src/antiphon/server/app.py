@@ -17,10 +17,11 @@ from antiphon.apis import APIS
 from antiphon.apis.api import ApiCall
 from antiphon.apis.listings import LISTINGS, OLLAMA_VERSION
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, AuthError, RequestError
 from antiphon.flow.answer import Turns
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Incoming, Relayed
+from antiphon.flow.ports import Incoming, Relayed
 from antiphon.flow.relay_body import is_form
 from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
@@ -211,6 +212,11 @@ class App:
     @property
     def turns(self) -> Turns:
         return self._turns
+
+    def take_over(self, old: App) -> None:
+        """What is counted of callers goes on, from settings to the next."""
+        self._wrong_keys = old._wrong_keys
+        self._callers.take_over(old._callers)
 
     def give_up(self) -> None:
         """The drain's time is over: what still runs is told so, rather than cut."""

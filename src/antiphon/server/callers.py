@@ -24,6 +24,10 @@ class Callers:
         self._keys: dict[str, int] = {}
         self.is_limited = bool(max_client_requests) or keys_are_limited
 
+    def take_over(self, old: Callers) -> None:
+        """Requests that are being answered count on: both count in the same places."""
+        self._addresses, self._keys = old._addresses, old._keys
+
     def enter(self, exchange: Exchange, key: ClientKey | None) -> None:
         """Counts a request until its exchange ends, or refuses it."""
         address = client_address(exchange) if self._most else ""

@@ -11,8 +11,9 @@ import msgspec
 
 from antiphon.apis.api import ApiStream
 from antiphon.dialects import Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-from antiphon.flow.ports import Document, Flow
+from antiphon.flow.ports import Flow
 from antiphon.http.server import Exchange
 from antiphon.sse import DONE, KEEPALIVE, frame
 

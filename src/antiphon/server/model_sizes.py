@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 from antiphon.models.table import Sizes
 
 AT_ONCE: Final = 100  # lookups of some 30 µs each

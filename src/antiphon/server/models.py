@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final
 
 from antiphon.dialects import DIALECTS
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 from antiphon.routing.patterns import STAR, is_pattern, starred
 from antiphon.routing.route import Route, RouteTable, Target
 from antiphon.server.model_sizes import SizesOf, Unsized, read_context

@@ -124,7 +124,9 @@ def _exact() -> Mapping[bytes, PathMatch]:
             EndpointName.MODERATIONS, dialect, methods=POST, relay="moderations", path=b"/moderations"
         )
         places[prefix + b"/models"] = PathMatch(EndpointName.MODELS, dialect, several=dialect is None)
-        places[prefix + b"/responses"] = PathMatch(EndpointName.CHAT, "responses", methods=POST, api="responses")
+        response = PathMatch(EndpointName.CHAT, "responses", methods=POST, api="responses")
+        places[prefix + b"/responses"] = response
+        places[prefix + b"/responses/compact"] = replace(response, action="compact")
         places.update(_of_messages(prefix))
         for path, methods in RELAYS.items():
             if b"{" not in path:

@@ -11,8 +11,8 @@ from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.checks import RequestFault
 from antiphon.chat.fields import check_metadata
 from antiphon.chat.request import decode, refusal
+from antiphon.document import Document
 from antiphon.errors import RequestError
-from antiphon.flow.ports import Document
 from antiphon.flow.stored import (
     CHAT,
     CompletionQuery,

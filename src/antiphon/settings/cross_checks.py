@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from antiphon.document import Document
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.settings.faults import Path, printable
 from antiphon.settings.model import EvaluatorSettings, ServerSettings, Settings, UpstreamSettings
-from antiphon.settings.validate import Document, Faults, Places, rows
+from antiphon.settings.validate import Faults, Places, rows
 from antiphon.settings.value_types import Suggestions
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from antiphon.document import Document
 from antiphon.settings.faults import printable
 from antiphon.settings.model import PACKAGED
-from antiphon.settings.validate import Document, Faults, Places, rows
+from antiphon.settings.validate import Faults, Places, rows
 
 EMBEDDED = "embedded"  # the protocol, and the upstream's name where it is not written
 # The engine's host bounds the wait for a slot, and watches the engine. A long prompt takes minutes on a small machine.

@@ -10,11 +10,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 
+from antiphon.document import Document
 from antiphon.settings.faults import Path, SettingsFault, printable
 from antiphon.settings.names import PREFIX, Named, SettingNames
 from antiphon.settings.schema import ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.secret import Secret
-from antiphon.settings.validate import Document, Faults, Places
+from antiphon.settings.validate import Faults, Places
 from antiphon.settings.value_types import Form, ValueType
 
 SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
@@ -35,10 +36,12 @@ def overlay(document: Document, environ: Mapping[str, str], places: Places, faul
             chosen[found[0]] = (variable, found[1])
     # Whole tables before the keys in them.
     for path, (variable, node) in sorted(chosen.items(), key=lambda item: len(item[0])):
-        lay(document, path, node, environ[variable], variable, places, faults)
+        apply_override(document, path, node, environ[variable], variable, places, faults)
 
 
-def lay(document: Document, path: Path, node: Node, text: str, variable: str, places: Places, faults: Faults) -> None:
+def apply_override(
+    document: Document, path: Path, node: Node, text: str, variable: str, places: Places, faults: Faults
+) -> None:
     """One override."""
     if isinstance(node, TableSchema) and text in node.short:
         path, node = (*path, node.short[text]), node.keys[node.short[text]]

@@ -12,12 +12,13 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.http.client import parse_url, proxy_for
 from antiphon.routing.patterns import is_pattern
 from antiphon.settings.address_types import FILE
 from antiphon.settings.faults import Path, Wrong, printable
 from antiphon.settings.model import EvaluatorSettings, SafetySettings
-from antiphon.settings.validate import Document, Faults, Places, rows, spell
+from antiphon.settings.validate import Faults, Places, rows, spell
 from antiphon.settings.value_types import Site, Suggestions, processes_for
 
 AT: Final = ("safety", "evaluator")

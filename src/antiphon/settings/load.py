@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from antiphon.document import Document
 from antiphon.settings import cross_checks, embedded, environment, evaluators, models, upstreams
 from antiphon.settings.faults import SettingsError, SettingsFault, printable
 from antiphon.settings.model import Settings
 from antiphon.settings.schema import ROOT, SERVER
 from antiphon.settings.secret import reason
-from antiphon.settings.validate import Document, Faults, Places, Validator
+from antiphon.settings.validate import Faults, Places, Validator
 from antiphon.settings.value_types import Site
 
 DEFAULT_PATH = "antiphon.toml"
@@ -44,7 +45,7 @@ def load_text(
     environment.overlay(document, environ, places, faults)
     if listen is not None:
         at = ("server", "listen")
-        environment.lay(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
+        environment.apply_override(document, at, SERVER.keys["listen"], listen, "--listen", places, faults)
     embedded.check(document, faults, places)
     site = Site(environ, os.path.dirname(path or ""), protocols, _cores())
     embedded.complete(document, site.cores)

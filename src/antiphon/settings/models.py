@@ -8,13 +8,14 @@ from itertools import chain
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.models.names import key_of
 from antiphon.models.rows import ModelRow
 from antiphon.models.table import SETTINGS, ModelTable, find_packaged, packaged
 from antiphon.routing.patterns import is_pattern
 from antiphon.settings.faults import Path, printable
 from antiphon.settings.model import ModelSettings, Settings
-from antiphon.settings.validate import Document, Faults, Places, rows
+from antiphon.settings.validate import Faults, Places, rows
 
 AT_MOST = (("max_output", "context"), ("least_budget", "most_budget"))
 

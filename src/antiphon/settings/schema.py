@@ -163,7 +163,7 @@ UPSTREAM = TableSchema(
         "forward_headers": Many(HEADER),
         "ca": AUTHORITIES,
         "lacks": Many(PARAMETER_NAME),
-        "offers": Many(one_of("completions", "embeddings", *RELAYED)),
+        "offers": Many(one_of("completions", "embeddings", "responses", *RELAYED)),
         "max_idle": whole(0, 65536),
         "max_concurrent": whole(1, 1_000_000),
         "queue": whole(0, 1_000_000),

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.flow.relayed import RELAYED
 from antiphon.settings.model import Settings
-from antiphon.settings.validate import Document, Faults, rows
+from antiphon.settings.validate import Faults, rows
 from antiphon.upstreams.catalog import CATALOG, VendorRow, base_url
 
 INSIDE: Final = ("scripted", "embedded")  # these live inside the gateway; every other one is somewhere

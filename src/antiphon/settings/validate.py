@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.settings.faults import Path, SettingsFault, Wrong, printable, quoted
 from antiphon.settings.schema import OTHER_NAMES, ROOT, Many, Node, Rows, TableSchema
 from antiphon.settings.toml_lines import locate
 from antiphon.settings.value_types import Site, ValueType, closest, name_type, suggest
-
-Document = dict[str, Any]
 
 
 class Failed(Enum):
@@ -137,22 +136,22 @@ class Validator:
         try:
             return kind.read(value, self._site)
         except Wrong as wrong:
-            self._blame(path, str(wrong))
+            self._report(path, str(wrong))
             return FAILED
 
     def _many(self, node: Many, value: object, path: Path) -> object:
         if not isinstance(value, list):
-            self._blame(path, f"must be an array of strings, not {name_type(value)}")
+            self._report(path, f"must be an array of strings, not {name_type(value)}")
             return FAILED
         items = [self._plain(node.item, item, (*path, position)) for position, item in enumerate(value)]
         return FAILED if FAILED in items else tuple(dict.fromkeys(items))
 
     def _rows(self, node: Rows, value: object, path: Path) -> object:
         if not isinstance(value, list):
-            self._blame(path, _expected_rows(path, value))
+            self._report(path, _expected_rows(path, value))
             return FAILED
         if len(value) < node.least:
-            self._blame(path, f'needs at least {node.least} entry, such as {{ {node.label} = "…" }}')
+            self._report(path, f'needs at least {node.least} entry, such as {{ {node.label} = "…" }}')
             return FAILED
         rows = [self._table(node.row, row, (*path, position)) for position, row in enumerate(value)]
         return FAILED if FAILED in rows else tuple(rows)
@@ -161,7 +160,7 @@ class Validator:
         if isinstance(value, str) and value in table.short:
             value = {table.short[value]: value}
         if not isinstance(value, dict):
-            self._blame(path, _expected_table(table, path, value))
+            self._report(path, _expected_table(table, path, value))
             return FAILED
         values = {key: self._entry(table, key, item, (*path, key)) for key, item in value.items()}
         missing = [key for key in table.required if key not in value]
@@ -185,13 +184,13 @@ class Validator:
         try:
             table.check(built)
         except Wrong as wrong:
-            self._blame(path, str(wrong))
+            self._report(path, str(wrong))
             return FAILED
         return built
 
     # Faults.
 
-    def _blame(self, path: Path, message: str) -> None:
+    def _report(self, path: Path, message: str) -> None:
         key = spell(path)
         self._faults.add(path, f"'{key}' {message}" if key else message)
 

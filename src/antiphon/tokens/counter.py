@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from dataclasses import dataclass
-from typing import Any
 
 from antiphon.chat.outline import Outline
+from antiphon.document import Document
 from antiphon.flow.ports import Count
 from antiphon.tokens.families import encoding_for
 from antiphon.tokens.process import Tokenizer, TokenizerError
@@ -15,8 +15,6 @@ from antiphon.tokens.prompt import read_prompt
 from antiphon.tokens.sample import CAP, TextSample, sample, sample_large
 from antiphon.tokens.thumb import NAME, estimate
 from antiphon.tokens.wire import Job
-
-Document = dict[str, Any]
 
 COMMAND = (sys.executable, "-P", "-m", "antiphon.tokens")  # -P: nothing from the current directory
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 PER_MESSAGE = 3
 PER_NAME = 1

@@ -35,6 +35,7 @@ AUDIO = LISTENING | {"audio/speech"}
 FILES = frozenset({"files", "batches"})
 RERANK = frozenset({"rerank"})
 MODERATIONS = frozenset({"moderations"})
+RESPONSES = frozenset({"responses"})
 EVERYTHING = TEXT | IMAGES | AUDIO | FILES | RERANK | MODERATIONS
 
 
@@ -71,9 +72,11 @@ class VendorRow:
         return self.vendor or self.protocol
 
     def at_host(self, host: str) -> VendorRow:
-        """The row for an upstream at this host."""
+        """The row for an upstream at this host. Others that speak OpenAI's protocol seldom have its Responses."""
         is_vendor = any(host == own or host.endswith("." + own) for own in self.hides_sizes)
-        return self if is_vendor else replace(self, hides_sizes=())
+        if is_vendor or not self.hides_sizes:
+            return self
+        return replace(self, hides_sizes=(), offers=self.offers - RESPONSES)
 
 
 NO_COMPLETIONS = frozenset({"embeddings"})
@@ -179,7 +182,7 @@ FOREIGN_ROWS = (
 # Vendors that speak the OpenAI protocol. A local server whose usual port is ours has no URL here.
 OPENAI_ROWS = (
     # Also any server that speaks its protocol: what it does not have, it says itself.
-    VendorRow("openai", "https://api.openai.com/v1", hides_sizes=("openai.com",), offers=EVERYTHING),
+    VendorRow("openai", "https://api.openai.com/v1", hides_sizes=("openai.com",), offers=EVERYTHING | RESPONSES),
     VendorRow("crazyrouter", "https://crazyrouter.com/v1", renames=MAX_TOKENS, offers=TEXT | IMAGES | AUDIO | RERANK),
     VendorRow("skytells", "https://api.skytells.ai/v1", auth=Auth.X_API_KEY, renames=MAX_TOKENS, offers=NO_COMPLETIONS),
     VendorRow(
@@ -202,7 +205,7 @@ OPENAI_ROWS = (
         auth=Auth.API_KEY,
         tokens="entra",
         hides_sizes=("azure.com",),
-        offers=EVERYTHING - RERANK - MODERATIONS,
+        offers=(EVERYTHING | RESPONSES) - RERANK - MODERATIONS,
     ),
     # Deployment URLs, each version of which is named in every request.
     VendorRow(
@@ -253,7 +256,7 @@ OPENAI_ROWS = (
     VendorRow("moonshot", "https://api.moonshot.ai/v1", renames=MAX_TOKENS, offers=NOTHING),
     VendorRow("nvidia", "https://integrate.api.nvidia.com/v1", renames=MAX_TOKENS),
     VendorRow("ollama", "http://127.0.0.1:11434/v1", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=TEXT | IMAGES),
-    VendorRow("openrouter", "https://openrouter.ai/api/v1", offers=TEXT | RERANK),
+    VendorRow("openrouter", "https://openrouter.ai/api/v1", offers=TEXT | RERANK | RESPONSES),
     VendorRow(
         "perplexity",
         "https://api.perplexity.ai",
@@ -265,7 +268,7 @@ OPENAI_ROWS = (
     VendorRow("sglang", "http://127.0.0.1:30000/v1", offers=TEXT | RERANK | IMAGES | LISTENING),
     VendorRow("tgi", renames=MAX_TOKENS, lacks=NO_N_NO_BIAS, offers=NO_EMBEDDINGS),
     VendorRow("together", "https://api.together.xyz/v1", offers=EVERYTHING - MODERATIONS),
-    VendorRow("vllm", "http://127.0.0.1:8000/v1", offers=TEXT | RERANK | IMAGES | AUDIO),
+    VendorRow("vllm", "http://127.0.0.1:8000/v1", offers=TEXT | RERANK | IMAGES | AUDIO | RESPONSES),
     VendorRow("xai", "https://api.x.ai/v1", lacks=frozenset({"logit_bias"}), offers=NO_EMBEDDINGS),
     VendorRow(
         "zhipu",

@@ -23,8 +23,9 @@ import msgspec
 
 from antiphon import sse
 from antiphon.chat.failure import read_failure
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Document, Prepared, Receiver, Relayed, RelayReceiver
+from antiphon.flow.ports import Prepared, Receiver, Relayed, RelayReceiver
 from antiphon.http.client import BodySource, Call, ClientError, Failure, Pieces, Pool, RelayCall, WholeSink
 from antiphon.upstreams.catalog import MODEL, VendorRow
 from antiphon.upstreams.models import ask_models
@@ -39,7 +40,7 @@ ANSWERED = frozenset({200, 201, 202, 203})
 LONGEST_WAIT = 24 * 3600  # seconds
 ALWAYS_FORWARDED = (b"traceparent", b"idempotency-key")
 STREAMING = frozenset({"completions"})  # of the endpoints beside chat's
-CONFORMED = frozenset({"completions", "embeddings"})  # those whose answers are read; others are relayed
+CONFORMED = frozenset({"completions", "embeddings", "responses"})  # those whose answers are read; others are relayed
 Log = Callable[[str], None]
 Sign = Callable[[bytes, bytes], bytes]  # (path, body) -> ready-made lines
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from antiphon.chat.event import Lenient, decode, scrub, truncated
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.flow.ports import Change, Document, Prepared, Receiver
+from antiphon.flow.ports import Change, Prepared, Receiver
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import ForeignProtocol, StreamDecoder
 from antiphon.upstreams.client import ANSWERED, OK, Access, Destination, HttpUpstream, UpstreamAnswer, read_retry_after

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 
 encode: Final = msgspec.json.Encoder().encode
 _read_text: Final = msgspec.json.Decoder(str).decode

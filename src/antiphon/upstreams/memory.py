@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 
 MOST_CALLS: Final = 2048  # of one key
 MOST_BYTES: Final = 4 * 1024 * 1024  # of one key

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from antiphon.flow.ports import Document
+from antiphon.document import Document
 from antiphon.http.client import ClientError, Failure, Pool
 
 SECONDS: Final = 5.0  # for the whole answer

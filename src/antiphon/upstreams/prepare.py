@@ -15,8 +15,9 @@ from msgspec import UNSET
 from antiphon.chat.plain_fields import FIELDS
 from antiphon.chat.plain_request import PlainRequest, write_plain
 from antiphon.chat.text import flatten
+from antiphon.document import Document
 from antiphon.errors import RequestError
-from antiphon.flow.ports import Change, Document, Prepared
+from antiphon.flow.ports import Change, Prepared
 from antiphon.upstreams.catalog import VendorRow
 
 

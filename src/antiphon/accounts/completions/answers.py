@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.accounts.entry import clean_text
 from antiphon.chat.fold import fold
+from antiphon.document import Document
 from antiphon.flow.stored import AnsweredTurn, StoredCompletion
 from antiphon.sse import Decoder
 
-Document = dict[str, Any]
 END: Final = b"[DONE]"
 # Parameters that OpenAI's stored completions show; null where they were not sent.
 SHOWN: Final = (

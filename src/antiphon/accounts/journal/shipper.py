@@ -145,7 +145,9 @@ class Shipper:
 
     def _remove(self, segment: Segment) -> None:
         path = self._path(segment)
-        if self._progress.pop(segment).damaged:
+        if not os.path.exists(path):  # somebody was faster
+            self._progress.pop(segment)
+        elif self._progress.pop(segment).damaged:
             os.rename(path, path + DAMAGED)
             kept = sorted(name for name in os.listdir(self.folder) if name.endswith(DAMAGED))
             kept.sort(key=lambda name: os.stat(os.path.join(self.folder, name)).st_mtime)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _REASONS: Final[Mapping[str, str]] = {
     "stop": "STOP",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.changes import ApiChange, ApiChanges
@@ -12,12 +12,11 @@ from antiphon.apis.gemini.answer import write_response
 from antiphon.apis.gemini.contents import GeminiContents
 from antiphon.apis.gemini.errors import write_error
 from antiphon.apis.gemini.request import NAMES, read_request
-from antiphon.apis.gemini.stream import GeminiStream
+from antiphon.apis.gemini.stream import GeminiApiStream
 from antiphon.apis.gemini.targets import fit
 from antiphon.apis.gemini.words import named
 from antiphon.dialects import DIALECTS, Dialect
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 NAME: Final = "gemini"
 STREAM: Final = "streamGenerateContent"  # actions
@@ -42,8 +41,8 @@ class GeminiRequest:
     def whole(self, completion: Document) -> Document:
         return write_response(completion)
 
-    def stream(self) -> GeminiStream:
-        return GeminiStream(is_array=self._is_array)
+    def stream(self) -> GeminiApiStream:
+        return GeminiApiStream(is_array=self._is_array)
 
     def count(self, tokens: int, tokenizer: str, *, is_exact: bool) -> Document:
         return {"totalTokens": tokens, "antiphon": {"tokenizer": tokenizer, "estimated": not is_exact}}

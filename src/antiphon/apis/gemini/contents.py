@@ -8,8 +8,7 @@ from typing import Any, Final
 from antiphon.apis.gemini.words import named
 from antiphon.apis.histories import shortest
 from antiphon.apis.reading import fault, missing, read_list, read_text, write_json
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _SOUNDS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 _SIGNATURE: Final = "thought_signature"  # a kind of `thinking_blocks`, as the upstream's protocol writes it

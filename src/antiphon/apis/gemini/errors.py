@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 _STATUS: Final[Mapping[int, str]] = MappingProxyType(
     {

@@ -7,7 +7,7 @@ an upstream that speaks its protocol.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.gemini.contents import GeminiContents
 from antiphon.apis.gemini.schema import json_schema
@@ -20,8 +20,7 @@ from antiphon.apis.reading import (
     read_object,
     read_texts,
 )
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _CONFIG: Final = "generationConfig"
 _READ: Final = frozenset({"contents", "systemInstruction", "model", _CONFIG, "tools", "toolConfig"})

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.apis.gemini.words import camel
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _TYPES: Final = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
 _NUMBERS: Final = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")

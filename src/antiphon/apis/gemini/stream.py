@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.api import COMMENT, EVENTS
 from antiphon.apis.gemini.answer import write_end, write_logprobs, write_parts, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 ARRAY: Final = b"application/json; charset=UTF-8"
@@ -34,7 +33,7 @@ class _OpenCandidate:
         call["function"]["arguments"] += body.get("arguments") or ""
 
 
-class GeminiStream:
+class GeminiApiStream:
     """Writes one streamed answer."""
 
     def __init__(self, *, is_array: bool) -> None:

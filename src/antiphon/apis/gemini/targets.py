@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.changes import ApiChanges, unsupported
 from antiphon.apis.targets import fit_common
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _OWN: Final = frozenset({"gemini", "vertex"})  # rows of the catalog
 

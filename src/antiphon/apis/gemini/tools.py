@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.gemini.schema import json_schema
 from antiphon.apis.gemini.words import named
 from antiphon.apis.reading import fault, read_list, read_object, read_text, read_texts
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _DECLARED: Final = "functionDeclarations"
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from antiphon.apis.reading import wrong_type
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 
 def camel(name: str) -> str:

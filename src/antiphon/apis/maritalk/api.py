@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,10 +21,9 @@ from antiphon.apis.reading import (
 )
 from antiphon.apis.targets import fit_common
 from antiphon.dialects import DIALECTS, Dialect
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
 from antiphon.sse import frame
-
-Document = dict[str, Any]
 
 NAME: Final = "maritalk"
 encode = msgspec.json.Encoder().encode

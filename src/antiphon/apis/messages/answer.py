@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _PLACE: Final = ("index", "text_offset")  # where a block that was kept belongs
 _SIGNED: Final = frozenset({"thinking", "redacted_thinking"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.changes import ApiChange, ApiChanges
@@ -16,8 +16,7 @@ from antiphon.apis.messages.stream import MessageStream
 from antiphon.apis.messages.targets import fit
 from antiphon.apis.reading import fault
 from antiphon.dialects import DIALECTS, Dialect
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 NAME: Final = "messages"
 COUNT: Final = "count_tokens"  # an action

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.histories import shortest
 from antiphon.apis.reading import fault, read_list, read_object, read_objects, read_text
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 # What stands on a block beside what it says.
 _OF_TEXT: Final = ("cache_control", "citations")

@@ -8,8 +8,7 @@ from typing import Any, Final
 from antiphon.apis.histories import THINKING, shortest
 from antiphon.apis.messages.blocks import read_content, read_part, read_text_part
 from antiphon.apis.reading import fault, missing, read_list, read_object, read_objects, read_text, write_json
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _OF_CALL: Final = ("caller", "toolset_name")  # what Anthropic wants back with a call
 

@@ -8,7 +8,7 @@ others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.messages.conversation import MessagesConversation
 from antiphon.apis.messages.tools import read_choice, read_tools
@@ -22,9 +22,8 @@ from antiphon.apis.reading import (
     read_text,
     read_texts,
 )
+from antiphon.document import Document
 from antiphon.errors import RequestError
-
-Document = dict[str, Any]
 
 _TIERS: Final = {"standard_only": "default"}
 _THINKING: Final = ("enabled", "disabled", "adaptive", "between_tools")

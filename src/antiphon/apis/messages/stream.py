@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.apis.api import EVENTS
 from antiphon.apis.messages.answer import bare, call_extras, write_citation
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 

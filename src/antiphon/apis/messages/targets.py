@@ -7,14 +7,13 @@ them.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.changes import ApiChanges, unsupported
 from antiphon.apis.histories import TAKES_MARKS
 from antiphon.apis.messages.tools import is_vendors
 from antiphon.apis.targets import UNKNOWN, fit_common
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _OF_TOOL: Final = frozenset({"type", "function"})
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.reading import fault, missing, read_flag, read_object, read_objects, read_text
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
 _READ: Final = frozenset({"type", "name", "description", "input_schema", "strict"})

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError
-
-Document = dict[str, Any]
 
 encode = msgspec.json.Encoder().encode
 LINES: Final = b"application/x-ndjson"

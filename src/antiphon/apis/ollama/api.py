@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.changes import ApiChange, ApiChanges
@@ -12,8 +12,7 @@ from antiphon.apis.ollama.answer import OllamaAnswer, write_error
 from antiphon.apis.ollama.request import OllamaReader
 from antiphon.apis.targets import fit_common
 from antiphon.dialects import DIALECTS, Dialect
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 NAME: Final = "ollama"
 GENERATE: Final = "generate"  # an action

@@ -19,8 +19,7 @@ from antiphon.apis.reading import (
     write_json,
     wrong_type,
 )
-
-Document = dict[str, Any]
+from antiphon.document import Document
 
 _ROLES: Final = ("system", "user", "assistant", "tool")
 # `options` that Chat Completions has under these names.

@@ -12,8 +12,8 @@ from typing import Final
 from antiphon.apis.api import ApiCall, ApiRequest, ApiStored
 from antiphon.apis.responses.request import read
 from antiphon.apis.responses.stored import KIND, follows, may_refer, refers_to
-from antiphon.chat.answer_defaults import Document
 from antiphon.dialects.openai import OPENAI
+from antiphon.document import Document
 
 
 class ResponsesApi:

@@ -8,6 +8,8 @@ import msgspec
 
 from antiphon.apis.api import ApiStored
 from antiphon.apis.changes import ApiChange
+from antiphon.apis.responses.compaction import write_compaction
+from antiphon.apis.responses.native_answer import OUTPUT, NativeEvents, read_native
 from antiphon.apis.responses.output import (
     SAID,
     ResponseFrame,
@@ -16,6 +18,7 @@ from antiphon.apis.responses.output import (
     ending,
     gather_extras,
     message_item,
+    native_item,
     read_annotations,
     read_logprobs,
     reasoning_item,
@@ -24,7 +27,8 @@ from antiphon.apis.responses.output import (
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
 from antiphon.apis.responses.stored import KIND, KeptInput, encode, listed_input
 from antiphon.apis.responses.stream import ResponseStream
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
+from antiphon.errors import RequestError
 
 
 class ResponsesRequest(msgspec.Struct):
@@ -32,6 +36,16 @@ class ResponsesRequest(msgspec.Struct):
     names: Mapping[str, str]
     dropped: Mapping[str, str]
     frame: ResponseFrame
+    native: Document  # the request in the API's own words
+    refusal: RequestError | None = None  # why a chat request cannot say it
+    native_endpoint: str = "responses"
+    compacts: bool = False  # the answer is a summary
+
+    def read_answer(self, document: Document) -> Document:
+        return read_native(document)
+
+    def read_events(self) -> NativeEvents:
+        return NativeEvents()
 
     def to_store(self) -> ApiStored | None:
         frame = self.frame
@@ -51,10 +65,14 @@ class ResponsesRequest(msgspec.Struct):
         return ResponseStream(self.frame)
 
     def fit(self, document: Document, protocol: str) -> tuple[Document, Sequence[ApiChange]]:
-        """The request is a chat request like any other."""
+        """The request is a chat request like any other, unless a chat request cannot say it. Raises RequestError."""
+        if self.refusal is not None:
+            raise self.refusal
         return document, ()
 
     def whole(self, completion: Document) -> Document:
+        if self.compacts:
+            return write_compaction(self.frame, completion)
         choice = completion["choices"][0]
         status, details = ending(choice["finish_reason"])
         extras: Document = {}
@@ -72,6 +90,8 @@ class ResponsesRequest(msgspec.Struct):
 def output_of(frame: ResponseFrame, choice: Document, status: str) -> list[Document]:
     """The items of a whole answer: reasoning, a message, calls. What was followed by something else is complete."""
     message = choice["message"]
+    if OUTPUT in message:
+        return [native_item(frame, item) for item in message[OUTPUT]]
     called = message.get("tool_calls") or ()
     parts = _parts(message, choice)
     hidden = {*SAID, *SIGNED} if frame.seals else SAID

@@ -12,9 +12,10 @@ from typing import Final
 from antiphon.apis.responses.notes import RequestNotes, as_object, at, text_of, type_of
 from antiphon.apis.responses.parts import read_content
 from antiphon.apis.responses.reasoning import TEXT, unsealed
+from antiphon.apis.responses.summary import read_summary
 from antiphon.apis.responses.tools import chat_name
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import empty, missing, wrong_type, wrong_value
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 ROLES: Final = ("assistant", "system", "developer", "user")
@@ -52,9 +53,11 @@ class InputConversation:
             if kind is None and "role" in item:
                 kind = "message"
             read = _READERS.get(kind) if type(kind) is str else None
-            if read is None:
-                raise _unknown_item(item, path)
-            read(self, item, path)
+            if read is not None:
+                read(self, item, path)
+                continue
+            self._notes.refuse(_built_in_item(item, path))
+            self._notes.beside.append(item)  # it is judged with the rest
         self._close()
         for call_id, (path, _) in self._outputs.items():
             if call_id not in self._answered:
@@ -89,6 +92,15 @@ class InputConversation:
         if said is None or "content" in said:
             said = self._open(path)
         said["content"] = content
+
+    def take_compaction(self, item: Document, path: str) -> None:
+        """A summary of ours is what the user says. What another server has encrypted is of no chat request."""
+        summary = read_summary(item.get("encrypted_content"))
+        if summary is not None:
+            self.say("user", summary, path)
+            return
+        self._notes.refuse(_built_in_item(item, path))
+        self._notes.beside.append(item)
 
     def take_reasoning(self, item: Document, path: str) -> None:
         """Its words, and what a vendor has signed. Of what another server has encrypted only the summary is sent."""
@@ -168,6 +180,7 @@ ItemReader = Callable[[InputConversation, Document, str], None]
 _READERS: Final[Mapping[str, ItemReader]] = {
     "message": InputConversation.take_message,
     "reasoning": InputConversation.take_reasoning,
+    "compaction": InputConversation.take_compaction,
     "function_call": InputConversation.take_call,
     "custom_tool_call": InputConversation.take_custom_call,
     "function_call_output": InputConversation.pass_output,
@@ -201,10 +214,11 @@ def _reasoning_words(item: Document, path: str) -> str:
     return ""
 
 
-def _unknown_item(item: Document, path: str) -> Exception:
+def _built_in_item(item: Document, path: str) -> RequestError:
+    """Raises RequestError, RequestFault: it is no item at all."""
     kind = type_of(item, path)
     if kind == "item_reference":
-        return RequestError(NO_REFERENCES, param=f"{path}.type", code="unsupported_value")
+        raise RequestError(NO_REFERENCES, param=f"{path}.type", code="unsupported_value")
     if kind.endswith(("_call", "_call_output")) or kind.startswith(("mcp_", "computer_", "compaction")):
         return RequestError(BUILT_IN.format(kind[:64]), param=f"{path}.type", code="unsupported_value")
-    return at(f"{path}.type", wrong_value(kind, (*_READERS, "item_reference")))
+    raise at(f"{path}.type", wrong_value(kind, (*_READERS, "item_reference")))

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import RequestFault, missing, read_type, unknown, wrong_type
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 NOT_IN_CHAT = "the upstream is asked by Chat Completions, which has no place for it"
@@ -17,6 +17,11 @@ class RequestNotes(msgspec.Struct):
     strict: bool
     names: dict[str, str] = msgspec.field(default_factory=dict)
     dropped: dict[str, str] = msgspec.field(default_factory=dict)
+    refusal: RequestError | None = None  # why a chat request cannot say it; an upstream of this API may take it
+    beside: list[object] = msgspec.field(default_factory=list)  # items that are of no chat request
+
+    def refuse(self, error: RequestError) -> None:
+        self.refusal = self.refusal or error
 
     def drop(self, param: str, reason: str = NOT_IN_CHAT) -> None:
         """Names what is not sent. Strict refuses it."""

@@ -8,6 +8,7 @@ import msgspec
 
 from antiphon.apis.responses.output import (
     KINDS,
+    PREFIXES,
     ResponseFrame,
     call_item,
     call_prefix,
@@ -16,7 +17,7 @@ from antiphon.apis.responses.output import (
     reasoning_item,
     text_part,
 )
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 encode = msgspec.json.Encoder().encode
 _WORDS: Final = {"content": "output_text", "refusal": "refusal"}
@@ -69,16 +70,22 @@ class OpenReasoning(OpenItem):
         name, place = ("summary_text", "summary_index") if frame.as_summary else ("text", "content_index")
         self._name = f"response.reasoning_{name}"
         self._place = {place: 0}
+        self._has_part = False
         self._set_delta(self._at(f"{self._name}.delta", **self._place, delta=""))
 
     def whole(self, status: str) -> Document:
         words = "".join(self.words)
         return reasoning_item(self.id, words, self.encrypted, as_summary=self._frame.as_summary, status=status)
 
-    def added(self) -> list[Document]:
-        return [*super().added(), self._part("added", "")]
+    def open_part(self, key: str) -> list[Document]:
+        if self._has_part:
+            return []
+        self._has_part = True
+        return [self._part("added", "")]
 
     def closed(self, status: str) -> list[Document]:
+        if not self._has_part:
+            return super().closed(status)
         words = "".join(self.words)
         done = self._at(f"{self._name}.done", **self._place, text=words)
         return [done, self._part("done", words), *super().closed(status)]
@@ -173,6 +180,17 @@ class OpenMessage(OpenItem):
             )
             for place, annotation in enumerate(found)
         ]
+
+
+class WholeItem(OpenItem):
+    """An item of a built-in tool, as its upstream sent it when it was complete."""
+
+    def __init__(self, frame: ResponseFrame, index: int, item: Document) -> None:
+        super().__init__(frame, index, PREFIXES.get(item.get("type", ""), "item_"))
+        self._item = {**item, "id": self.id}
+
+    def whole(self, status: str) -> Document:
+        return self._item
 
 
 class OpenCall(OpenItem):

@@ -10,7 +10,7 @@ import msgspec
 from antiphon.apis.responses.reasoning import TEXT
 from antiphon.apis.responses.stored import item_id
 from antiphon.apis.responses.tools import Own
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.safety.annotation import merged
 
 INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -34,6 +34,13 @@ class CallKind(NamedTuple):
 KINDS: Final[Mapping[str, CallKind]] = {
     "function": CallKind("function_call", "arguments", "fc_", "response.function_call_arguments"),
     "custom": CallKind("custom_tool_call", "input", "ctc_", "response.custom_tool_call_input"),
+}
+
+
+PREFIXES: Final[Mapping[str, str]] = {
+    "message": "msg_",
+    "reasoning": "rs_",
+    **{kind.item: kind.prefix for kind in KINDS.values()},
 }
 
 
@@ -155,6 +162,11 @@ def call_item(frame: ResponseFrame, item_id: str, call: Document, status: str) -
     others = {**body, **call}
     known = {"function", "custom", "index", *item}
     return item | {key: value for key, value in others.items() if key not in known}
+
+
+def native_item(frame: ResponseFrame, item: Document) -> Document:
+    """An item of an upstream that speaks this API, with an id of ours."""
+    return {**item, "id": frame.new_id(PREFIXES.get(item.get("type", ""), "item_"))}
 
 
 def call_prefix(call: Document) -> str:

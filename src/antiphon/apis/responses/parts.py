@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, text_of, type_of, unsupported
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
+from antiphon.document import Document
 
 KINDS: Final = ("input_text", "input_image", "input_audio", "input_file", "output_text", "refusal")
 NO_FILES: Final = "the upstream is asked by Chat Completions, which takes images as `image_url` only"
@@ -21,7 +21,8 @@ def read_content(value: object, path: str, notes: RequestNotes) -> str | list[Do
         return value
     if type(value) is not list:
         raise at(path, wrong_type("one of a string or array of objects", value))
-    parts = [read_part(part, f"{path}[{index}]", notes) for index, part in enumerate(as_list(value, path))]
+    read = [read_part(part, f"{path}[{index}]", notes) for index, part in enumerate(as_list(value, path))]
+    parts = [part for part in read if part is not None]
     if not parts:
         return ""
     if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
@@ -30,7 +31,8 @@ def read_content(value: object, path: str, notes: RequestNotes) -> str | list[Do
     return parts
 
 
-def read_part(value: object, path: str, notes: RequestNotes) -> Document:
+def read_part(value: object, path: str, notes: RequestNotes) -> Document | None:
+    """None: it is of no chat request."""
     part = as_object(value, path)
     kind = type_of(part, path)
     if kind in _TEXTS:
@@ -53,11 +55,12 @@ def _text(part: Document, path: str) -> Document:
     return {"type": "text", "text": text} | {key: part[key] for key in part if key not in _ANSWERS}
 
 
-def _image(part: Document, path: str, notes: RequestNotes) -> Document:
+def _image(part: Document, path: str, notes: RequestNotes) -> Document | None:
     url, detail = part.get("image_url"), part.get("detail")
     if url is None:
         if part.get("file_id") is not None:
-            raise unsupported(f"{path}.file_id", NO_FILES)
+            notes.refuse(unsupported(f"{path}.file_id", NO_FILES))
+            return None
         raise missing(f"{path}.image_url")
     image: Document = {"url": as_text(url, f"{path}.image_url")}
     if detail is not None:
@@ -66,9 +69,10 @@ def _image(part: Document, path: str, notes: RequestNotes) -> Document:
     return {"type": "image_url", "image_url": image} | others
 
 
-def _file(part: Document, path: str, notes: RequestNotes) -> Document:
+def _file(part: Document, path: str, notes: RequestNotes) -> Document | None:
     if part.get("file_url") is not None:
-        raise unsupported(f"{path}.file_url", NO_URLS)
+        notes.refuse(unsupported(f"{path}.file_url", NO_URLS))
+        return None
     file = {key: part[key] for key in ("file_data", "file_id", "filename") if part.get(key) is not None}
     if "file_data" not in file and "file_id" not in file:
         raise missing(f"{path}.file_data")

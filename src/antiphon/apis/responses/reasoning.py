@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 
 SIGNED: Final = ("thinking_blocks", "reasoning_details")  # fields of a message
 MARK: Final = "antiphon.1."  # how our own strings begin

@@ -6,15 +6,17 @@ from typing import Any, Final
 
 from antiphon.apis.api import ApiCall
 from antiphon.apis.responses.answer import ResponsesRequest
+from antiphon.apis.responses.compaction import ASK, COMPACT, SHAPES
 from antiphon.apis.responses.items import InputConversation, PlacedItem, input_items
+from antiphon.apis.responses.native import native_document
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, as_text, at, type_of, unsupported
 from antiphon.apis.responses.output import ResponseFrame
 from antiphon.apis.responses.stored import earlier_items, with_references
 from antiphon.apis.responses.tools import ToolList, read_choice
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import Check, RequestFault, boolean, missing, unknown, word, wrong_value
 from antiphon.chat.fields import FIELDS, check_metadata
 from antiphon.chat.request import refusal, refuse_model
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 # Parameters that chat has by the same name. Their values are checked there.
@@ -75,6 +77,11 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
     model = document.get("model")
     if type(model) is not str or not model:
         raise refuse_model(model)
+    compacts = call.action == COMPACT
+    if compacts:
+        if document.get("stream"):
+            raise unsupported("stream", "a summary comes whole")
+        document = {key: value for key, value in document.items() if key not in SHAPES} | {"store": False}
     reader = ResponsesReader(document, call, model)
     try:
         reader.read()
@@ -90,7 +97,16 @@ def read(document: Document, call: ApiCall) -> ResponsesRequest:
         seals=ENCRYPTED in reader.include,
         input=call.restore(reader.items) if reader.stores else None,
     )
-    return ResponsesRequest(reader.out, reader.notes.names, reader.notes.dropped, frame)
+    return ResponsesRequest(
+        reader.out,
+        reader.notes.names,
+        reader.notes.dropped,
+        frame,
+        reader.native,
+        reader.notes.refusal,
+        "" if compacts else "responses",
+        compacts,
+    )
 
 
 class ResponsesReader:
@@ -101,6 +117,7 @@ class ResponsesReader:
         self.items: list[object] = []  # of the input itself
         self.as_summary = False  # reasoning is told as a summary
         self.out: Document = {"model": model}
+        self.native: Document = {}
         self._document = document
         self._call = call
 
@@ -112,8 +129,14 @@ class ResponsesReader:
         conversation = InputConversation(self.notes)
         if document.get("instructions") is not None:
             conversation.say("developer", as_text(document["instructions"], "instructions"), "instructions")
-        conversation.read(self._read_items(document["input"]))
-        out["messages"] = conversation.messages
+        placed = self._read_items(document["input"])
+        conversation.read(placed)
+        if self._call.action == COMPACT:
+            conversation.say("user", ASK, "input")
+        self.native = native_document(document, [item for _, item in placed])
+        out["messages"] = conversation.messages or [{"role": "user", "content": ""}]  # items of built-in tools alone
+        if self.notes.beside:
+            out["input"] = self.notes.beside
         out.update((name, document[name]) for name in SAME if document.get(name) is not None)
         if document.get("max_output_tokens") is not None:
             out["max_completion_tokens"] = document["max_output_tokens"]
@@ -161,9 +184,13 @@ class ResponsesReader:
             if self.tools.tools:
                 out["tools"] = self.tools.tools
         if document.get("tool_choice") is not None:
-            choice = read_choice(document["tool_choice"])
-            if self.tools.tools or choice not in ("none", "auto"):  # chat takes no choice where there are no tools
-                out["tool_choice"] = choice
+            choice = read_choice(document["tool_choice"], self.notes)
+            if self.tools.tools or choice not in (
+                "none",
+                "auto",
+                None,
+            ):  # chat takes no choice where there are no tools
+                out["tool_choice"] = choice or "auto"
         self._check("parallel_tool_calls", boolean)
         if document.get("parallel_tool_calls") is not None and self.tools.tools:
             out["parallel_tool_calls"] = document["parallel_tool_calls"]

@@ -15,7 +15,7 @@ import msgspec
 from antiphon.apis.api import ApiStored
 from antiphon.apis.responses.items import PlacedItem
 from antiphon.apis.responses.notes import as_text
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import RequestError
 
 KIND: Final = "response"

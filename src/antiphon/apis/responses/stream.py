@@ -11,10 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.apis.api import COMMENT, EVENTS
-from antiphon.apis.responses.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
+from antiphon.apis.responses.native_answer import BREAK, ENCRYPTED, ITEM
+from antiphon.apis.responses.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning, WholeItem
 from antiphon.apis.responses.output import SAID, ResponseFrame, ending, gather_extras, read_logprobs
 from antiphon.apis.responses.reasoning import SIGNED, TEXT, sealed
-from antiphon.chat.answer_defaults import Document
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 
 MOST_SAID: Final = 64 * 1024 * 1024  # characters: all that is said is said again at the end
@@ -91,8 +92,10 @@ class ResponseStream:
 
     def _take_choice(self, choice: Document, obfuscation: Any, out: list[bytes]) -> None:
         delta = choice["delta"]
+        if BREAK in delta:
+            self._begin_message(delta[BREAK], out)
         if delta.get(TEXT):
-            self._add_words(self._open(OpenReasoning, "", out), delta[TEXT], [], None, out)
+            self._add_words(self._open(OpenReasoning, TEXT, out), delta[TEXT], [], None, out)
         if delta.get("content"):
             logprobs = read_logprobs(choice.get("logprobs"))
             self._add_words(self._open(OpenMessage, "content", out), delta["content"], logprobs, obfuscation, out)
@@ -105,11 +108,33 @@ class ResponseStream:
         for key, value in delta.items():
             if key in SIGNED and self._frame.seals and isinstance(value, list):
                 self._signed[key] = [*self._signed.get(key, ()), *value]
-            elif key not in SAID and value is not None:
+            elif key == "content_parts" and isinstance(value, list):
+                self._take_parts(value, out)
+            elif key == ENCRYPTED:
+                self._open(OpenReasoning, "", out).encrypted = value
+            elif key not in SAID and key != BREAK and value is not None:
                 self._open(OpenMessage, "", out).add_extra(key, value)
         if choice["finish_reason"] is not None:
             self._finish = choice["finish_reason"]
             self._close_all(out)
+
+    def _begin_message(self, said: Any, out: list[bytes]) -> None:
+        """An upstream that speaks this API begins a message."""
+        self._close_current(out)
+        message = self._open(OpenMessage, "", out)
+        for key, value in said.items() if isinstance(said, dict) else ():
+            message.add_extra(key, value)
+
+    def _take_parts(self, parts: list[Any], out: list[bytes]) -> None:
+        """Items of built-in tools; and parts of a vendor's own, which stand beside the text."""
+        for part in parts:
+            if not isinstance(part, dict) or part.get("type") != ITEM or not isinstance(part.get("item"), dict):
+                self._open(OpenMessage, "", out).add_extra("content_parts", [part])
+                continue
+            self._close_current(out)
+            item = WholeItem(self._frame, len(self._items), part["item"])
+            self._items.append(item)
+            self._write([*item.added(), *item.closed("completed")], out)
 
     def _open(self, kind: type[Any], part: str, out: list[bytes]) -> Any:
         """The item that is being said, or a new one. `part`: which part of a message."""
@@ -161,7 +186,7 @@ class ResponseStream:
         if isinstance(item, OpenReasoning) and self._signed:
             item.encrypted = sealed({TEXT: "".join(item.words), **self._signed})
             self._signed = {}
-        elif isinstance(item, OpenReasoning) and self._frame.seals:
+        elif isinstance(item, OpenReasoning) and self._frame.seals and item.encrypted is None:
             item.encrypted = sealed({TEXT: "".join(item.words)})
         self._write(item.closed(status), out)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from antiphon.apis.responses.notes import RequestNotes, as_list, as_object, at, text_of, type_of, unsupported_value
-from antiphon.chat.answer_defaults import Document
 from antiphon.chat.checks import missing, wrong_type, wrong_value
+from antiphon.document import Document
 
 NO_BUILT_IN: Final = (
     "the model's upstream is asked by Chat Completions, which has no built-in tools; use 'function' or 'custom' tools"
@@ -59,7 +59,7 @@ class ToolList:
         elif self._drops and not self._notes.strict:
             self._notes.drop(path, NO_BUILT_IN)
         else:
-            raise unsupported_value(f"{path}.type", kind, NO_BUILT_IN)
+            self._notes.refuse(unsupported_value(f"{path}.type", kind, NO_BUILT_IN))
 
     def _add(self, kind: str, inner: Document, path: str, namespace: str | None) -> None:
         name = text_of(inner, "name", path)
@@ -71,8 +71,8 @@ class ToolList:
         self.tools.append({"type": kind, kind: inner})
 
 
-def read_choice(value: object, path: str = "tool_choice") -> object:
-    """Raises RequestError or RequestFault."""
+def read_choice(value: object, notes: RequestNotes, path: str = "tool_choice") -> object:
+    """None: it is of no chat request. Raises RequestError or RequestFault."""
     if type(value) is str:
         if value not in WORDS:
             raise at(path, wrong_value(value, WORDS))
@@ -83,15 +83,16 @@ def read_choice(value: object, path: str = "tool_choice") -> object:
     if kind in ("function", "custom"):
         return {"type": kind, kind: {"name": chat_name(text_of(value, "name", path), value.get("namespace"))}}
     if kind != "allowed_tools":
-        raise unsupported_value(f"{path}.type", kind, NO_BUILT_IN)
+        notes.refuse(unsupported_value(f"{path}.type", kind, NO_BUILT_IN))
+        return None
     mode = text_of(value, "mode", path)
     if "tools" not in value:
         raise missing(f"{path}.tools")
     allowed = [
-        read_choice(as_object(tool, f"{path}.tools[{index}]"), f"{path}.tools[{index}]")
+        read_choice(as_object(tool, f"{path}.tools[{index}]"), notes, f"{path}.tools[{index}]")
         for index, tool in enumerate(as_list(value["tools"], f"{path}.tools"))
     ]
-    return {"type": kind, kind: {"mode": mode, "tools": allowed}}
+    return {"type": kind, kind: {"mode": mode, "tools": [choice for choice in allowed if choice is not None]}}
 
 
 def _format(value: Document, path: str) -> Document:

@@ -12,7 +12,7 @@ from antiphon.control.admin.endpoint import PAGE, AdminEndpoint, page, read_coun
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import process_usage
 from antiphon.control.state import read_state
-from antiphon.control.worker_socket import NoAnswer, ask
+from antiphon.control.worker_socket import NoAnswer, ask, worker_name
 from antiphon.metrics.families import ATTEMPTS, LAST_ANSWERED, LAST_FAILED, UPSTREAM, UPSTREAM_ATTEMPTS, start_of
 from antiphon.metrics.table import MetricsTable, indexes, names_path, read_names
 from antiphon.settings.model import UpstreamSettings
@@ -80,7 +80,7 @@ class LiveEndpoints:
     async def _turns_of(self, room: str, worker: int) -> tuple[list[dict[str, Any]], bool]:
         """-> its turns, and whether it did not answer."""
         try:
-            rows = await ask(room, worker, "turns", patience=2.0)
+            rows = await ask(room, worker_name(worker), "turns", patience=2.0)
         except NoAnswer:
             return [], True
         return [{"worker": worker, **row} for row in rows], False

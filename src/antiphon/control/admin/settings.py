@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import signal
 from typing import Any, Final
 
 from starlette.requests import Request
 
-from antiphon.control.admin.endpoint import AdminEndpoint, read_body
+from antiphon.control.admin.endpoint import AdminEndpoint, AdminError, read_body
 from antiphon.control.options import ControlOptions
 from antiphon.control.state import read_state
 from antiphon.settings import SettingsError
@@ -19,6 +20,8 @@ from antiphon.settings.secret import Secret
 from antiphon.upstreams.catalog import CATALOG
 
 MASK: Final = "[secret]"
+PATIENCE: Final = 60.0  # seconds for a reload
+NAP: Final = 0.02
 
 
 class SettingsEndpoints:
@@ -35,12 +38,28 @@ class SettingsEndpoints:
                 self.validate,
                 text_body="application/toml",
             ),
+            AdminEndpoint("POST", "/reload", "Read the settings again, in all workers or in none.", self.reload),
         ]
 
     async def show(self, request: Request) -> Any:
         settings = self._options.settings
         generation = read_state(self._options.room).generation
         return {"generation": generation, "path": settings.path, "settings": masked(settings)}
+
+    async def reload(self, request: Request) -> Any:
+        """As SIGHUP does it."""
+        room = self._options.room
+        before = read_state(room).reloads
+        os.kill(os.getppid(), signal.SIGHUP)
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                state = read_state(room)
+                if state.reloads > before:
+                    break
+                await asyncio.sleep(NAP)
+        if state.faults:
+            raise AdminError(409, "settings_refused", "; ".join(state.faults))
+        return {"generation": state.generation}
 
     async def validate(self, request: Request) -> Any:
         """Relative paths count from the folder of the file in use, and the environment is the gateway's."""
@@ -64,7 +83,7 @@ def _refused(faults: list[dict[str, str]]) -> dict[str, Any]:
 
 def masked(settings: Settings) -> Any:
     document = _plain(settings)
-    for name in ("path", "warnings", "idle"):
+    for name in ("path", "warnings"):
         document.pop(name)
     return document
 

@@ -8,9 +8,10 @@ and results is told in the three roles that every chat template knows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-Document = dict[str, Any]
+from antiphon.document import Document
+
 Words = tuple[str, str]  # (role, text)
 
 CHAT: Final = "Chat"

@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.engine.response_format import Reads
 from antiphon.engine.schema.compiler_client import SchemaPlace
 from antiphon.engine.schema.grammar import HEAD, NO_OBJECT
@@ -27,7 +28,6 @@ from antiphon.engine.tools.choice import Heard, Probe, parts, shortlist, spoken
 from antiphon.engine.tools.prompts import BETWEEN, before_arguments, called, request_of, tool_line
 from antiphon.errors import RequestError
 
-Document = dict[str, Any]
 MOST_TRIALS: Final = 8  # beside those of small talk
 # `tool_choice` in words that are not OpenAI's own.
 WORDS: Final = {"any": "required"}

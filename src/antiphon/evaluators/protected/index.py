@@ -27,7 +27,7 @@ TABLE_LIMIT: Final = 1 << 28  # bytes of the unpacked table: a small file must n
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexedDocument:
     path: str
     citation: Citation
 
@@ -68,10 +68,10 @@ class ProtectedIndex:
         return len(self._lows)
 
     @property
-    def documents(self) -> Sequence[Document]:
+    def documents(self) -> Sequence[IndexedDocument]:
         return self._documents
 
-    def find(self, key: int) -> Document | None:
+    def find(self, key: int) -> IndexedDocument | None:
         bucket, middle, low = split(key)
         end = self._starts[bucket + 1]
         place = bisect_left(self._middles, middle, self._starts[bucket], end)
@@ -99,13 +99,13 @@ def _numbers(view: memoryview, code: str) -> Sequence[int]:
     return numbers
 
 
-def _documents(packed: bytes, count: int) -> list[Document]:
+def _documents(packed: bytes, count: int) -> list[IndexedDocument]:
     try:
         unpacker = decompressobj()
         unpacked = unpacker.decompress(packed, TABLE_LIMIT)
         table = msgspec.json.decode(unpacked, type=IndexTable)
         citations = [Citation(url, license) for url, license in table.sources]
-        documents = [Document(path, citations[source]) for source, path in table.documents]
+        documents = [IndexedDocument(path, citations[source]) for source, path in table.documents]
     except (ZlibError, msgspec.DecodeError, IndexError):
         _damaged()
     if len(documents) != count or unpacker.unconsumed_tail:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from antiphon.evaluators.protected.index import Document, ProtectedIndex
+from antiphon.evaluators.protected.index import IndexedDocument, ProtectedIndex
 from antiphon.evaluators.protected.lexemes import IndexKind, Lexer
 from antiphon.evaluators.protected.winnow import Fingerprint, Sieve, Winnower
 from antiphon.safety.verdict import NOTHING, Citation, Stage, Verdict
@@ -92,8 +92,8 @@ class _Trail:
         self.index = index
         self.copied = False
         self._reach = 2 * index.sieve.window
-        self._last: tuple[Fingerprint, Document] | None = None
-        self._hits: Counter[Document] = Counter()
+        self._last: tuple[Fingerprint, IndexedDocument] | None = None
+        self._hits: Counter[IndexedDocument] = Counter()
 
     def follow(self, fingerprints: list[Fingerprint]) -> None:
         for fingerprint in fingerprints:
@@ -101,7 +101,7 @@ class _Trail:
             if document is not None:
                 self._meet(fingerprint, document)
 
-    def _meet(self, fingerprint: Fingerprint, document: Document) -> None:
+    def _meet(self, fingerprint: Fingerprint, document: IndexedDocument) -> None:
         before = self._last
         if before is not None and fingerprint.position - before[0].position < self.index.sieve.apart:
             return

@@ -50,13 +50,13 @@ class RemoteEvaluator:
                 else:
                     unknown[key] = window
         if len(unknown) > MOST_WINDOWS:
-            self.blame("the text is too long to be judged whole")
+            self.report_failure("the text is too long to be judged whole")
             inquiry.verdict |= FAILURE
             unknown = dict(list(unknown.items())[:MOST_WINDOWS])
         inquiry.open(stage, unknown)
         return inquiry.future
 
-    def blame(self, what: str) -> None:
+    def report_failure(self, what: str) -> None:
         self._log(f"evaluator {self.name}: {what}")
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class Inquiry:
             batch = Batch(part, len(questions))
             asked += [(batch, question) for question in questions]
         if remote.calls + len(asked) > MOST_CALLS:
-            remote.blame("too many calls are in flight")
+            remote.report_failure("too many calls are in flight")
             self.verdict |= FAILURE
             asked = []
         self._missing = len(asked)
@@ -140,7 +140,7 @@ class Inquiry:
         self._settle(worst(found))
 
     def _fail(self, why: str) -> None:
-        self._remote.blame(why)
+        self._remote.report_failure(why)
         self._settle(FAILURE)
 
     def _settle(self, verdict: Verdict) -> None:
@@ -151,7 +151,7 @@ class Inquiry:
 
     def _give_up(self) -> None:
         if not self.future.done():
-            self._remote.blame(f"no answer within {self._remote.seconds:g} s")
+            self._remote.report_failure(f"no answer within {self._remote.seconds:g} s")
             self.future.set_result(self.verdict | FAILURE)
 
     def _end(self, _: asyncio.Future[Verdict]) -> None:

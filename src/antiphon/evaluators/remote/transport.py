@@ -7,9 +7,10 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.errors import AntiphonError, UpstreamError
 from antiphon.evaluators.remote.service import ServiceRequest
-from antiphon.flow.ports import Document, Upstream
+from antiphon.flow.ports import Upstream
 from antiphon.http.client import Call, ClientError, Pool
 
 Done = Callable[[bytes | None, str], None]  # the answer, or None and why there is none

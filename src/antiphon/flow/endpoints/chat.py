@@ -8,6 +8,7 @@ from functools import partial
 
 import msgspec
 
+from antiphon.apis.api import NativeRequest
 from antiphon.chat.bounds import LARGE, JsonBounds, check_depth
 from antiphon.chat.completion import Conformed, conform
 from antiphon.chat.fold import fold
@@ -17,12 +18,14 @@ from antiphon.chat.plain_request import judged_texts, read_plain
 from antiphon.chat.request import ChatRequest, parse
 from antiphon.chat.stream import ChatStream
 from antiphon.dialects import WriteOptions, Writer
+from antiphon.document import Document
 from antiphon.flow.api_turn import parse_api
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document, send, send_body, sent_document
 from antiphon.flow.fast_path import fast_body
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
-from antiphon.flow.ports import Change, Document, Incoming, Upstream
+from antiphon.flow.native import NativeStream, native_upstream
+from antiphon.flow.ports import Change, Incoming, Upstream
 from antiphon.flow.stream import Ready, resolve
 from antiphon.flow.turn import Attempt, Turn
 
@@ -107,6 +110,10 @@ class ChatEndpoint:
         body = None if turn.wants_receipt else fast_body(request, upstream, attempt.model)
         if body is not None:
             return self.open_plain(turn, gateway, upstream, attempt, ready, body)
+        there = native_upstream(turn.api_request, upstream)
+        turn.is_native = there is not None
+        if there is not None:
+            return self._open_native(turn, gateway, there, attempt, ready)
         prepare = partial(upstream.prepare, model=attempt.model, strict=turn.strict, key=turn.key)
         document, own_changes = _fitted(turn, sent_document(request, upstream), upstream)
         prepared = prepare(document)
@@ -125,6 +132,20 @@ class ChatEndpoint:
             send(turn, upstream, prepared, receiver, source)
         return receiver
 
+    def _open_native(
+        self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready
+    ) -> Receiver:
+        """Sends the request in the client's own API."""
+        asked, outline = turn.api_request, turn.request.outline
+        assert isinstance(asked, NativeRequest)
+        document = asked.native if outline is None or upstream.plain is not None else outline.restore(asked.native)
+        prepared = upstream.prepare(document, attempt.model, strict=turn.strict, key=turn.key)
+        turn.changes = prepared.changes
+        receiver = self._receiver(turn, gateway, upstream, attempt, ready, 1)
+        turn.client.follow(receiver)
+        send(turn, upstream, prepared, receiver)
+        return receiver
+
     def open_plain(
         self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, attempt: Attempt, ready: Ready, body: bytes
     ) -> Receiver:
@@ -140,13 +161,18 @@ class ChatEndpoint:
         request = turn.request
         if request.stream:
             stamp = gateway.stamp(turn.dialect, attempt.model)
-            machine = ChatStream(request, stamp, sources=sources, think=upstream.think)
+            if turn.is_native and isinstance(turn.api_request, NativeRequest):
+                machine: ChatStream = NativeStream(turn.api_request, request, stamp)
+            else:
+                machine = ChatStream(request, stamp, sources=sources, think=upstream.think)
             return open_stream(turn, gateway, machine, _writer(turn, gateway), ready, self.texts, request.n)
         each = request.n if sources == 1 else 1
         return Gather(sources, partial(resolve, ready), partial(chat_fold, turn, gateway, each, upstream.think))
 
     def read(self, turn: ChatTurn, gateway: Gateway, upstream: Upstream, document: Document) -> Conformed:
         stamp = gateway.stamp(turn.dialect, turn.attempts[-1].model)
+        if turn.is_native and isinstance(turn.api_request, NativeRequest):
+            document = turn.api_request.read_answer(document)
         return conform(document, turn.request, stamp, think=upstream.think)
 
     def write(self, turn: ChatTurn, gateway: Gateway, document: Document) -> Document:

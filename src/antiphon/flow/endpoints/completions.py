@@ -11,11 +11,12 @@ from antiphon.chat.completion import Conformed
 from antiphon.chat.prompt_request import PromptRequest, asked_texts, parse_completion
 from antiphon.chat.text_stream import TextStream
 from antiphon.dialects.text_writer import TextWriter
+from antiphon.document import Document
 from antiphon.flow.endpoints.endpoint import Receiver, open_stream, read_document
 from antiphon.flow.endpoints.passing import PromptTurn, pass_on, prompt_stamp
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
-from antiphon.flow.ports import Document, Incoming, Upstream
+from antiphon.flow.ports import Incoming, Upstream
 from antiphon.flow.stream import Ready, resolve
 from antiphon.flow.turn import Attempt
 

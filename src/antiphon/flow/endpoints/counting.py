@@ -7,10 +7,11 @@ from typing import cast
 from antiphon.apis.api import CountedRequest
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.request import ChatRequest
+from antiphon.document import Document
 from antiphon.flow.api_turn import parse_api
 from antiphon.flow.endpoints.endpoint import LocalEndpoint
 from antiphon.flow.gateway import Gateway
-from antiphon.flow.ports import Document, Incoming
+from antiphon.flow.ports import Incoming
 from antiphon.flow.turn import Turn
 
 RULE_OF_THUMB = "rule-of-thumb"  # the tokenizer that is none

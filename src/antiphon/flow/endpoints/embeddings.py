@@ -9,11 +9,12 @@ from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.completion import Conformed
 from antiphon.chat.failure import malformed
 from antiphon.chat.prompt_request import PromptRequest, parse_embedding
+from antiphon.document import Document
 from antiphon.flow.endpoints.endpoint import Receiver, read_document
 from antiphon.flow.endpoints.passing import PromptTurn, pass_on, prompt_stamp
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Fold, Gather
-from antiphon.flow.ports import Document, Incoming, Upstream
+from antiphon.flow.ports import Incoming, Upstream
 from antiphon.flow.stream import Ready, resolve
 from antiphon.flow.turn import Attempt
 

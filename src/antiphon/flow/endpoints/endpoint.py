@@ -11,11 +11,12 @@ from antiphon.chat.completion import Conformed
 from antiphon.chat.outline import LONG, JsonPieces
 from antiphon.chat.prompt_request import PromptRequest
 from antiphon.chat.request import ChatRequest, decode, refusal
+from antiphon.document import Document
 from antiphon.errors import RequestError
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.gather import Gather
 from antiphon.flow.judge import keeper_for
-from antiphon.flow.ports import Document, Incoming, Prepared, Texts, Upstream
+from antiphon.flow.ports import Incoming, Prepared, Texts, Upstream
 from antiphon.flow.stream import Ready, Stream, encode
 from antiphon.flow.stream_parts import ChunkWriter, Machine
 from antiphon.flow.turn import AnyTurn, Attempt, R, Turn

@@ -7,11 +7,12 @@ from typing import Final
 from antiphon.chat.bounds import JsonBounds
 from antiphon.chat.moderated_text import readings
 from antiphon.chat.prompt_request import PromptRequest, parse_moderation
+from antiphon.document import Document
 from antiphon.errors import OverloadError, RequestError
 from antiphon.flow.endpoints.endpoint import LocalEndpoint, read_document
 from antiphon.flow.gateway import Gateway
 from antiphon.flow.judge_large import ask_large
-from antiphon.flow.ports import Document, Incoming, Scope
+from antiphon.flow.ports import Incoming, Scope
 from antiphon.flow.turn import Turn
 from antiphon.safety.moderation import MODEL, moderation_result
 from antiphon.safety.policy import Side

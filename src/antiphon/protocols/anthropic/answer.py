@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 REFUSED: Final = "The model declined to answer."
 FINISHES: Final[Mapping[str, str]] = {

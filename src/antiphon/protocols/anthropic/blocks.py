@@ -5,14 +5,13 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import RequestError
 from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.parts import read_data_url
-
-Document = dict[str, Any]
 
 EPHEMERAL: Final = {"type": "ephemeral"}
 PDF: Final = "application/pdf"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.errors import RequestError
 from antiphon.protocols.anthropic.blocks import AnthropicBlocks
 from antiphon.protocols.changes import Changes, call_arguments
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import Memory
-
-Document = dict[str, Any]
 
 THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 # The API refuses an empty text, so the smallest one stands where it needs a message that nobody sent.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from antiphon.chat.event import Lenient
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.protocols.anthropic.answer import (
     ending,
     finish_of,
@@ -18,8 +19,6 @@ from antiphon.protocols.anthropic.answer import (
     refusal_of,
 )
 from antiphon.protocols.anthropic.errors import read_error
-
-Document = dict[str, Any]
 
 # Keys of a Message that have a place of their own in a ChatCompletion. All others travel at the top level.
 _READ: Final = frozenset(

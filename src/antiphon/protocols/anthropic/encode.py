@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.fields import FIELDS
+from antiphon.document import Document
 from antiphon.protocols.anthropic.blocks import EPHEMERAL, AnthropicBlocks, text_block
 from antiphon.protocols.anthropic.conversation import AnthropicConversation
 from antiphon.protocols.anthropic.flavor import NEWEST, Flavor
@@ -17,8 +18,6 @@ from antiphon.protocols.anthropic.tools import encode_tools, forces_tool
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.protocol import Encoded, Memory
-
-Document = dict[str, Any]
 
 # The API needs a limit. This one is taken by every model since 2024.
 USUAL_LIMIT: Final = 8192

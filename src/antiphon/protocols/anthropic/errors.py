@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from antiphon.chat.event import decode
 from antiphon.chat.failure import read_failure
 from antiphon.chat.redact import redact
 from antiphon.errors import UpstreamError
-
-Document = dict[str, Any]
 
 _OVERLOADED: Final = 529
 _BILLING: Final = 402

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.anthropic.decode import decode
 from antiphon.protocols.anthropic.encode import encode
@@ -13,8 +14,6 @@ from antiphon.protocols.anthropic.flavor import ANTHROPIC, Flavor
 from antiphon.protocols.anthropic.stream import AnthropicStream, Split
 from antiphon.protocols.facts import ModelFacts, Thinking
 from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
-
-Document = dict[str, Any]
 
 # A model that no row knows is newer than the rows: it takes what the newest ones take.
 DEFAULTS: Final = ModelFacts(

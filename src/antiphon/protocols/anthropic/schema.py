@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
-
-Document = dict[str, Any]
 
 _LACKS: Final = frozenset(
     {

@@ -14,6 +14,7 @@ import msgspec
 
 from antiphon.chat.event import Lenient, decode, heal, settle_tail
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.anthropic.answer import (
     ending,
@@ -28,7 +29,6 @@ from antiphon.protocols.anthropic.errors import read_error
 from antiphon.protocols.parts import write_json
 from antiphon.sse import Decoder, Named, SseError
 
-Document = dict[str, Any]
 Split = Callable[[bytes], list[bytes]]  # bytes -> the payloads of whole events
 
 _OBJECT: Final = "chat.completion.chunk"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts, Thinking
-
-Document = dict[str, Any]
 
 _LEAST: Final = 1024  # tokens: the vendor's own limit
 # Tokens of thinking for each effort, where a model takes a number.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from antiphon.document import Document
 from antiphon.protocols.anthropic.schema import adapt
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
-
-Document = dict[str, Any]
 
 _CHOICES: Final = {"auto": "auto", "none": "none", "required": "any"}
 _FORCED: Final = ("any", "tool")

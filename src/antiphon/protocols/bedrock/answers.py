@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.bedrock.guardrail import read_trace
-from antiphon.protocols.parts import Document
 
 REASONS: Final = {
     "end_turn": "stop",

@@ -7,9 +7,10 @@ import binascii
 import re
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import refuse
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document, read_data_url
+from antiphon.protocols.parts import read_data_url
 
 # Converse's own blocks, which a client may send as a part {"type": name, name: {…}} or {name: {…}}.
 OWN_BLOCKS: Final = frozenset(

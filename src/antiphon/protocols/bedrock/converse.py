@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.bedrock.decode import decode
 from antiphon.protocols.bedrock.encode import encode
 from antiphon.protocols.bedrock.failure import read_answer
 from antiphon.protocols.bedrock.stream import ConverseStream
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 

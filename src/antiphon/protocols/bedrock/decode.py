@@ -8,6 +8,7 @@ import msgspec
 
 from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.protocols.bedrock.answers import (
     SERVER_TOOL,
     annotate,
@@ -21,7 +22,6 @@ from antiphon.protocols.bedrock.answers import (
     thought_of,
 )
 from antiphon.protocols.bedrock.failure import read_document
-from antiphon.protocols.parts import Document
 
 _encode = msgspec.json.Encoder().encode
 

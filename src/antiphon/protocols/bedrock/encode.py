@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.request import KNOWN
+from antiphon.document import Document
 from antiphon.errors import RouteError
 from antiphon.protocols.bedrock.families import ModelFamily, family_of
 from antiphon.protocols.bedrock.messages import BedrockConversation, instruction_texts
@@ -16,7 +17,6 @@ from antiphon.protocols.bedrock.thinking import Plan, ThinkingRequest, plan
 from antiphon.protocols.bedrock.tools import Tools
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import Encoded, Memory
 from antiphon.protocols.sigv4 import escape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from antiphon.protocols.parts import Document
+from antiphon.document import Document
 
 # A guardrail's word -> the category that clients know. `misconduct` is a guardrail's alone.
 CATEGORIES: Final = {

@@ -10,10 +10,11 @@ import hashlib
 import re
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.bedrock.blocks import OWN_BLOCKS, BedrockBlocks, cache_point
 from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document, parts_of
+from antiphon.protocols.parts import parts_of
 from antiphon.protocols.protocol import Memory
 
 CALL_ID: Final = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")

@@ -13,6 +13,7 @@ import msgspec
 
 from antiphon.chat.event import Lenient, decode, scrub
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.bedrock.answers import (
     SERVER_TOOL,
@@ -28,7 +29,7 @@ from antiphon.protocols.bedrock.answers import (
 )
 from antiphon.protocols.bedrock.failure import read_exception
 from antiphon.protocols.event_stream import EventMessage, MessageReader, read_headers, read_kind
-from antiphon.protocols.parts import Document, read_arguments
+from antiphon.protocols.parts import read_arguments
 
 OBJECT: Final = "chat.completion.chunk"
 MOST_HELD: Final = 16 * 1024 * 1024  # characters of thinking and other blocks that wait for their end

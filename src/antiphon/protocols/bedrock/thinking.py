@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.protocols.bedrock.families import CLAUDE, ModelFamily
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.parts import Document
 
 WORDS: Final = ("minimal", "low", "medium", "high", "xhigh", "max")
 # Tokens of thinking for each word, where the model wants a number.

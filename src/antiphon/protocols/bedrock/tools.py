@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.bedrock.blocks import cache_point
 from antiphon.protocols.bedrock.families import ModelFamily
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document
 
 OWN_TOOLS: Final = ("toolSpec", "systemTool", "cachePoint")
 NO_ARGUMENTS: Final = {"type": "object", "properties": {}}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from antiphon.chat.failure import read_failure
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.protocols.parts import Document
 
 REASONS: Final = {
     "COMPLETE": "stop",

@@ -6,8 +6,8 @@ from typing import Any
 
 from antiphon.chat.event import Lenient, scrub
 from antiphon.chat.failure import malformed, read_failure
+from antiphon.document import Document
 from antiphon.protocols.cohere.answers import annotate, arguments_of, read_end, read_logprobs, read_usage
-from antiphon.protocols.parts import Document
 
 
 def decode(answer: Document, model: str) -> Document:

@@ -8,11 +8,11 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.request import KNOWN
+from antiphon.document import Document
 from antiphon.errors import RequestError
 from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.cohere.messages import CohereConversation
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import Encoded
 
 PATH: Final = "/v2/chat"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.parts import Document, read_arguments, text_of, write_json
+from antiphon.protocols.parts import read_arguments, text_of, write_json
 
 ROLES: Final = {"system": "system", "developer": "system", "user": "user"}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.cohere.decode import decode
 from antiphon.protocols.cohere.encode import encode
 from antiphon.protocols.cohere.failure import read_answer
 from antiphon.protocols.cohere.stream import CohereStream
 from antiphon.protocols.facts import ModelFacts
-from antiphon.protocols.parts import Document
 from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 

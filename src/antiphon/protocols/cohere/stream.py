@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from antiphon.chat.event import Lenient, decode, scrub
 from antiphon.chat.failure import is_failure, malformed, read_failure
+from antiphon.document import Document
 from antiphon.protocols.cohere.answers import annotate, read_end, read_logprobs, read_usage
-from antiphon.protocols.parts import Document
 from antiphon.sse import Decoder, SseError
 
 OBJECT: Final = "chat.completion.chunk"

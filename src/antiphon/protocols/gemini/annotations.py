@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from antiphon.protocols.protocol import Document
+from antiphon.document import Document
 
 _PLACES: Final = ("web", "retrievedContext", "maps", "image")
 _CATEGORIES: Final = {

@@ -8,11 +8,11 @@ from typing import Final
 from antiphon.chat.event import truncated
 from antiphon.chat.failure import malformed
 from antiphon.chat.redact import redact
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.gemini.annotations import filter_results
 from antiphon.protocols.gemini.candidate import Candidate, read_logprobs
 from antiphon.protocols.gemini.failure import read_error
-from antiphon.protocols.protocol import Document
 
 # Keys that are read, and keys that are ours: all others travel.
 _KNOWN: Final = frozenset(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from antiphon.chat.failure import malformed
-from antiphon.protocols.protocol import Document
+from antiphon.document import Document
 
 _STEP: Final = re.compile(
     r"""\.([^.\[\]]+) | \[(\d{1,5})\] | \['((?:[^'\\]|\\.)*)'\] | \["((?:[^"\\]|\\.)*)"\]""", re.VERBOSE

@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.protocols.gemini.annotations import Citations
 from antiphon.protocols.gemini.arguments import Arguments
 from antiphon.protocols.gemini.signatures import PART, SIGNATURE, extra_content
-from antiphon.protocols.protocol import Document
 
 _encode: Final = msgspec.json.Encoder().encode
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes, call_arguments, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini.media import Media
@@ -18,7 +19,7 @@ from antiphon.protocols.gemini.signatures import (
     split_id,
 )
 from antiphon.protocols.parts import parts_of, text_of
-from antiphon.protocols.protocol import Document, Memory
+from antiphon.protocols.protocol import Memory
 
 _AFTER: Final = 100_000  # a place behind all results
 _SPEAKERS: Final = {"user": "user", "assistant": "model"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini.config import say_config, say_own
@@ -11,7 +12,7 @@ from antiphon.protocols.gemini.models import is_current
 from antiphon.protocols.gemini.thinking import thinking_config
 from antiphon.protocols.gemini.tools import say_choice, say_tools
 from antiphon.protocols.gemini.words import path_of
-from antiphon.protocols.protocol import Document, Encoded, Memory
+from antiphon.protocols.protocol import Encoded, Memory
 
 
 def encode(

@@ -9,8 +9,8 @@ import msgspec
 
 from antiphon.chat.failure import malformed
 from antiphon.chat.failure import read_failure as read_any
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
-from antiphon.protocols.protocol import Document
 
 _STATUSES: Final = {
     "INVALID_ARGUMENT": 400,

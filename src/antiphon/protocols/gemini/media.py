@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.errors import RequestError
 from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.parts import read_data_url
-from antiphon.protocols.protocol import Document
 
 # Gemini's own parts, for clients that send them as they are; both spellings are taken by the API.
 _NATIVE: Final = ("inlineData", "fileData", "inline_data", "file_data")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini import answer as whole
 from antiphon.protocols.gemini import encode as request
 from antiphon.protocols.gemini import failure
 from antiphon.protocols.gemini.stream import GeminiStream
-from antiphon.protocols.protocol import NO_HEADERS, Document, Encoded, Headers, Memory
+from antiphon.protocols.protocol import NO_HEADERS, Encoded, Headers, Memory
 
 
 @dataclass(slots=True)

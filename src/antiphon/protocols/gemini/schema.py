@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
-from antiphon.protocols.protocol import Document
 
 _DEEPEST: Final = 64
 # Keywords that hold schemas: by name, in a list, or one.

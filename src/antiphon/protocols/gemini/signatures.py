@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
-from antiphon.protocols.protocol import Document, Memory
+from antiphon.protocols.protocol import Memory
 
 SIGNATURE: Final = "thought_signature"
 PART: Final = "gemini_part"

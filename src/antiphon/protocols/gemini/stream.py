@@ -11,6 +11,7 @@ import msgspec
 
 from antiphon.chat.event import decode, scrub
 from antiphon.chat.failure import malformed
+from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.protocols.gemini.annotations import filter_results
 from antiphon.protocols.gemini.answer import (
@@ -24,7 +25,6 @@ from antiphon.protocols.gemini.answer import (
 )
 from antiphon.protocols.gemini.candidate import Candidate
 from antiphon.protocols.gemini.failure import read_error
-from antiphon.protocols.protocol import Document
 from antiphon.sse import Decoder, SseError
 
 _MOST_BARE: Final = 256 * 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes
 from antiphon.protocols.facts import ModelFacts, Thinking
-from antiphon.protocols.protocol import Document
 
 EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _LEVELS: Final = ("minimal", "low", "medium", "high")

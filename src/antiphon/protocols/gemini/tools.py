@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from antiphon.document import Document
 from antiphon.protocols.changes import Changes, refuse
 from antiphon.protocols.facts import ModelFacts
 from antiphon.protocols.gemini.schema import adapt
 from antiphon.protocols.gemini.words import camel
-from antiphon.protocols.protocol import Document
 
 # Gemini's own tools. `{"type": "google_search", "google_search": {…}}` is `{"googleSearch": {…}}`.
 _NATIVE: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from antiphon.upstreams.scripted import faults
 from antiphon.upstreams.scripted.language import Credential, Language, RefusedError, ScriptedAnswer
@@ -13,8 +13,6 @@ from antiphon.upstreams.scripted.openai import OpenAILanguage
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.reply import Reply, compose
 from antiphon.upstreams.scripted.script import Script
-
-Document = dict[str, Any]
 
 # Each is a package beside this file with a LANGUAGE. They are loaded when they are asked for: a gateway that serves no
 # scripted upstream does not pay for them.

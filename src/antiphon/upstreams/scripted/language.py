@@ -10,15 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.reply import Reply, flat, pieces
 from antiphon.upstreams.scripted.script import Script
-
-Document = dict[str, Any]
 
 BORN = 1767225600  # 2026-01-01: models do not change their age
 JSON: Mapping[str, str] = {"content-type": "application/json"}

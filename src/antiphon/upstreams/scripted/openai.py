@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator, Mapping
-from typing import Any
 from urllib.parse import unquote
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import (
     BORN,
     JSON,
@@ -22,8 +22,6 @@ from antiphon.upstreams.scripted.language import (
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
 from antiphon.upstreams.scripted.script import Script, error, event, json_answer
-
-Document = dict[str, Any]
 
 FINGERPRINT = "fp_scripted"
 LOGPROB = -0.25

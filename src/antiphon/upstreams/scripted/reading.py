@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 
 def objects(value: object) -> list[Document]:

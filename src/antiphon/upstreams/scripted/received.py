@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 MAX_HEAD = 1024 * 1024
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.schema import instance
-
-Document = dict[str, Any]
 
 OPENING = "This is the scripted upstream."
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 MAX_DEPTH = 12  # a schema may contain itself: from here on only what is required
 

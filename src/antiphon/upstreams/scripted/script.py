@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 
 @dataclass(frozen=True, slots=True)

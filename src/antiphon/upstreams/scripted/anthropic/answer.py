@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, pieces
 from antiphon.upstreams.scripted.signatures import seal, sign
-
-Document = dict[str, Any]
 
 REFUSED = "This request was declined."
 OF_START = frozenset({"cache_creation", "service_tier"})  # counts that are told once

@@ -6,10 +6,10 @@ import hmac
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from secrets import token_hex
-from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.anthropic.answer import spell_events, spell_message, sse_event
 from antiphon.upstreams.scripted.anthropic.request import check_version, read_request
 from antiphon.upstreams.scripted.language import (
@@ -24,8 +24,6 @@ from antiphon.upstreams.scripted.language import (
 )
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
-
-Document = dict[str, Any]
 
 MESSAGES = "/v1/messages"
 COUNT = "/v1/messages/count_tokens"

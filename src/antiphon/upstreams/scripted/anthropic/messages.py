@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import join, objects, say_call
 from antiphon.upstreams.scripted.signatures import is_sealed, is_signed
-
-Document = dict[str, Any]
 
 ROLES = ("user", "assistant", "system")
 # What each kind of block must have.

@@ -8,12 +8,11 @@ from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.anthropic.messages import read_messages, read_system
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import objects, say_choice, say_format, say_tool
 from antiphon.upstreams.scripted.received import Received
-
-Document = dict[str, Any]
 
 NEWEST = "2026-10-21"
 VERSIONS = ("2023-01-01", "2023-06-01", NEWEST)

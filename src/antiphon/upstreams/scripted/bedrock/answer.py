@@ -7,12 +7,11 @@ from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.bedrock.frames import event_frame
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, pieces
 from antiphon.upstreams.scripted.signatures import seal, sign
-
-Document = dict[str, Any]
 
 BLOCKED = "Sorry, the model cannot answer this question."
 LATENCY = 7  # milliseconds; the same answer every time

@@ -7,12 +7,11 @@ before.
 from __future__ import annotations
 
 from struct import pack
-from typing import Any
 from zlib import crc32
 
 import msgspec
 
-Document = dict[str, Any]
+from antiphon.document import Document
 
 STRING = 7  # the type of a header's value
 PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.bedrock.answer import spell_answer, spell_events
 from antiphon.upstreams.scripted.bedrock.frames import event_bytes, exception_frame, spoil
 from antiphon.upstreams.scripted.bedrock.request import read_request
@@ -16,8 +16,6 @@ from antiphon.upstreams.scripted.bedrock.signature import check_credential
 from antiphon.upstreams.scripted.language import Credential, RefusedError, ScriptedAnswer, ScriptedEvent, as_asked
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
-
-Document = dict[str, Any]
 
 TURN = re.compile(r"/model/([^/]+)/(converse|converse-stream)")
 KINDS = {

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import Any
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import join, objects, say_call
 from antiphon.upstreams.scripted.signatures import is_sealed, is_signed
-
-Document = dict[str, Any]
 
 BLOCKS = frozenset(
     {

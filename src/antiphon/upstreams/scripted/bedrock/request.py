@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.bedrock.messages import read_messages
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import join, objects, say_choice, say_format, say_tool
-
-Document = dict[str, Any]
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST_STOPS = 2500

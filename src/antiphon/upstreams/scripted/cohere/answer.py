@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
-
-Document = dict[str, Any]
 
 FINISHES = {"length": "MAX_TOKENS", "content_filter": "ERROR"}
 

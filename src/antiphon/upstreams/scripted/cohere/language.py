@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from typing import Any
 from uuid import uuid4
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.cohere.answer import spell_answer, spell_events, sse_event
 from antiphon.upstreams.scripted.cohere.request import read_request
 from antiphon.upstreams.scripted.language import (
@@ -21,8 +21,6 @@ from antiphon.upstreams.scripted.language import (
 )
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
-
-Document = dict[str, Any]
 
 CHAT = "/v2/chat"
 MODELS = "/v1/models"

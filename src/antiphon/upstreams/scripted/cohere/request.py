@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import join, objects, say_format
-
-Document = dict[str, Any]
 
 FIELDS = frozenset(
     {

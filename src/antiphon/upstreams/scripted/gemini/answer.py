@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.language import EventPart, ScriptedAnswer, ScriptedEvent, Shape
 from antiphon.upstreams.scripted.reply import Reply, ScriptedCall, pieces
 from antiphon.upstreams.scripted.signatures import sign
-
-Document = dict[str, Any]
 
 FINISHES = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
 CATEGORIES = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")

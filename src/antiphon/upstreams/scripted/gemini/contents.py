@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.gemini.answer import sign_call
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import join, objects, say_call
 from antiphon.upstreams.scripted.signatures import is_signed
-
-Document = dict[str, Any]
 
 DATA = frozenset(
     {

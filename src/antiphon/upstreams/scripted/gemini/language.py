@@ -5,11 +5,11 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.gemini.answer import member, spell_answer, spell_documents
 from antiphon.upstreams.scripted.gemini.request import read_request
 from antiphon.upstreams.scripted.language import (
@@ -22,8 +22,6 @@ from antiphon.upstreams.scripted.language import (
 )
 from antiphon.upstreams.scripted.received import Received
 from antiphon.upstreams.scripted.script import Script, json_answer
-
-Document = dict[str, Any]
 
 TURN = re.compile(r"/v\w+/(?:.+/)?models/([^/:]+):(generateContent|streamGenerateContent|countTokens)")
 LIST = re.compile(r"/v\w+/models(?:/([^/:]+))?")

@@ -7,11 +7,10 @@ from typing import Any
 
 import msgspec
 
+from antiphon.document import Document
 from antiphon.upstreams.scripted.gemini.contents import read_contents, text_of
 from antiphon.upstreams.scripted.language import RefusedError
 from antiphon.upstreams.scripted.reading import objects, say_choice, say_format, say_tool
-
-Document = dict[str, Any]
 
 FIELDS = frozenset(
     {
