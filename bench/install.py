@@ -20,7 +20,7 @@ from tools.uv import find_uv
 BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 BUILD = BENCH / "build"
-PROGRAMS = {"mock": ("mock.c", "answers.c", "answers.h"), "loadgen": ("loadgen.c",)}
+PROGRAMS = {"mock": ("mock.c", "answers.c", "messages.c", "answers.h"), "loadgen": ("loadgen.c",)}
 
 
 class Missing(Exception):

@@ -133,8 +133,9 @@ static void read_marker(Plan *plan, const char *body, int length) {
     for (char *word = strtok(marker, " "); word; word = strtok(NULL, " ")) read_word(plan, word);
 }
 
-void read_plan(Plan *plan, const char *body, int length, int chunks) {
+void read_plan(Plan *plan, const char *body, int length, int chunks, int messages) {
     memset(plan, 0, sizeof *plan);
+    plan->messages = messages;
     plan->texts = chunks - 2;
     plan->choices = 1;
     plan->stream = has_flag(body, length, "stream", "true");
@@ -154,7 +155,7 @@ void read_plan(Plan *plan, const char *body, int length, int chunks) {
 
 int event_count(const Plan *plan) { return plan->texts + 2 * plan->choices + plan->usage; }
 
-static int write_text(Plan *plan, int number, char *to) {
+int write_text(Plan *plan, int number, char *to) {
     if (!plan->serial[0]) return sprintf(to, " t=%lld", (long long)now_ns());
     if (number == plan->texts - 1) return sprintf(to, " #%s", plan->serial);
     if (number % STAMP_EVERY == 1) return sprintf(to, " t=%lld", (long long)now_ns());
@@ -206,6 +207,7 @@ static int write_shape(Plan *plan, int shape, int choice, const char *delta, con
 
 int write_event(Plan *plan, int number, char *to) {
     char delta[256], finish[16], letters[32];
+    if (plan->messages) return write_messages_event(plan, number, to);
     if (number == plan->texts + 2 * plan->choices) return write_usage_event(plan, to);
     int shape = plan->shapes ? next(plan, 5) : 0;
     int choice = write_delta(plan, number, plan->shapes && next(plan, 4) == 0, delta, finish);
@@ -219,7 +221,7 @@ int write_event(Plan *plan, int number, char *to) {
 
 /* Whole answers */
 
-static int write_prose(Plan *plan, char *to) {
+int write_prose(Plan *plan, char *to) {
     if (!plan->serial[0])
         return sprintf(to, "The quick brown fox jumps over the lazy dog. Sphinx of black quartz, judge my vow. Pack my box with "
                            "five dozen liquor jugs. How vexingly quick daft zebras jump!");
@@ -253,6 +255,7 @@ static int write_message(Plan *plan, char *to) {
 }
 
 int write_completion(Plan *plan, char *to) {
+    if (plan->messages) return write_messages_answer(plan, to);
     int prompt = plan->serial[0] ? 40 + next(plan, 4000) : 82, answer = plan->serial[0] ? 10 + next(plan, 400) : 37;
     int n = sprintf(to,
                     "{\"id\":\"%s\",\"object\":\"chat.completion\",\"created\":%d,\"model\":\"mock-model\","

@@ -8,6 +8,7 @@ enum { NO_OBFUSCATION, UNLESS_ASKED_NOT_TO, ALWAYS };
 
 typedef struct {
     char serial[11];     /* "" without a marker: always the same answer */
+    int messages;        /* in Anthropic's protocol */
     int stream, texts, choices, shapes, bare, obfuscation, usage;
     char calls[MAX_CALLS][MAX_NAME];
     int call_count;
@@ -19,8 +20,14 @@ typedef struct {
 
 int64_t now_ns(void);
 void prepare_answers(void);
-void read_plan(Plan *plan, const char *body, int length, int chunks);
+void read_plan(Plan *plan, const char *body, int length, int chunks, int messages);
+int write_text(Plan *plan, int number, char *to);
+int write_prose(Plan *plan, char *to);
 int event_count(const Plan *plan);
 int write_event(Plan *plan, int number, char *to);
 int write_completion(Plan *plan, char *to);
+
+/* messages.c: the same in Anthropic's protocol */
+int write_messages_event(Plan *plan, int number, char *to);
+int write_messages_answer(Plan *plan, char *to);
 #endif

@@ -1,4 +1,4 @@
-/* A mock upstream that speaks the OpenAI protocol: one thread, epoll, as little work per request as possible.
+/* A mock upstream that speaks the OpenAI protocol, and Anthropic's at /v1/messages: one thread, epoll, as little work per request as possible.
  *
  *   POST (anything)  a ChatCompletion, or, with "stream":true, a stream of CHUNKS events, each in a send() and an HTTP
  *                    chunk of its own, round-robin over the open streams, like the batch steps of an inference server.
@@ -110,7 +110,7 @@ static void write_out(int fd, const char *data, int length) {
 /* Answers */
 
 static void send_chunk(int fd) {
-    static const char END[] = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n";
+    static const char DONE[] = "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n", LAST_CHUNK[] = "0\r\n\r\n";
     Connection *c = &connections[fd];
     char event[MAX_EVENT], frame[MAX_EVENT + 64];
     int length = write_event(&c->plan, c->sent, event);
@@ -120,8 +120,9 @@ static void send_chunk(int fd) {
     memcpy(frame + n, "\r\n", 2);
     n += 2;
     if (++c->sent == event_count(&c->plan)) {
-        memcpy(frame + n, END, sizeof END - 1);
-        n += sizeof END - 1;
+        const char *end = c->plan.messages ? LAST_CHUNK : DONE;
+        memcpy(frame + n, end, strlen(end));
+        n += strlen(end);
         c->streaming = 0;
     }
     write_out(fd, frame, n);
@@ -155,9 +156,9 @@ static void send_completion(int fd) {
     write_out(fd, whole, n + length);
 }
 
-static void answer(int fd, char *body, int length) {
+static void answer(int fd, char *body, int length, int messages) {
     Connection *c = &connections[fd];
-    read_plan(&c->plan, body, length, chunks_per_stream);
+    read_plan(&c->plan, body, length, chunks_per_stream, messages);
     if (c->plan.stream)
         start_stream(fd);
     else
@@ -207,7 +208,7 @@ static int handle(int fd) {
         used = head + body + 5;
     }
     if (!memcmp(c->in, "POST", 4))
-        answer(fd, c->in + head, body);
+        answer(fd, c->in + head, body, !memcmp(c->in + 4, " /v1/messages", 13));
     else
         write_out(fd, models, models_length);
     memmove(c->in, c->in + used, c->in_length - used);

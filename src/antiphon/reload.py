@@ -1,4 +1,4 @@
-"""New settings for a gateway that runs: read, compared with those in use, brought to every worker or to none.
+"""New settings for a gateway that runs: read, compared, brought to every worker or to none [reload-whole].
 
 The supervisor reads and compares. A child process of it then asks all workers to prepare; when all have, it tells all
 to commit. Meanwhile the supervisor replaces no worker: one that dies starts with what the reload ends with.

@@ -169,10 +169,11 @@ def _accounts(
     """Journal and limits are the worker's; keys and prices go by the settings."""
     if parts.plan is None:
         return None, None, ()
+    count_cost = None if parts.meter is None else parts.meter.count_cost
     if parts.accounts is None:
-        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log)
+        parts.accounts = open_accounts(settings, parts.plan, parts.number, rules, keys, parts.log, count_cost)
         return parts.accounts.issued, parts.accounts.billing, ()
-    return renew_accounts(settings, parts.plan, rules, parts.accounts)
+    return renew_accounts(settings, parts.plan, rules, parts.accounts, count_cost)
 
 
 async def _upstreams(

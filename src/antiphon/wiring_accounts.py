@@ -20,7 +20,7 @@ from antiphon.accounts.stores.contract import Store
 from antiphon.billing.issued_keys import POLL, IssuedKeys, allowed
 from antiphon.billing.prices import Prices
 from antiphon.billing.recovery import take_over
-from antiphon.billing.turns import ANYBODY, TurnBilling
+from antiphon.billing.turns import ANYBODY, CountCost, TurnBilling
 from antiphon.flow.ports import Account
 from antiphon.limits import table
 from antiphon.limits.clock import Clock
@@ -189,9 +189,15 @@ class WorkerAccounts:
 
 
 def open_accounts(
-    settings: Settings, plan: AccountsPlan, number: int, policies: Policies, keys: StaticKeys, log: Log
+    settings: Settings,
+    plan: AccountsPlan,
+    number: int,
+    policies: Policies,
+    keys: StaticKeys,
+    log: Log,
+    count_cost: CountCost | None,
 ) -> WorkerAccounts:
-    """`number`: the worker's."""
+    """`number`: the worker's. `count_cost`: told what each turn cost."""
     issued = open_issued_keys(settings, plan, policies)
     journal = JournalWriter(plan.journal, number, log.error)
     limiter = _limiter(settings, plan, number, log)
@@ -201,7 +207,7 @@ def open_accounts(
         return static or (ANYBODY if key is None else issued.caller(key) or Caller(key))
 
     take_over(limiter, plan.journal, journal.boot, find)
-    billing = _billing(settings, limiter, journal)
+    billing = _billing(settings, limiter, journal, count_cost)
     tasks = [asyncio.create_task(_every(POLL, issued.poll)), asyncio.create_task(_every(FLUSH, limiter.flush))]
     tasks.append(asyncio.create_task(_every(FLUSH, journal.flush)))
     if isinstance(limiter, LeasedLimiter):
@@ -210,16 +216,20 @@ def open_accounts(
 
 
 def renew_accounts(
-    settings: Settings, plan: AccountsPlan, policies: Policies, opened: WorkerAccounts
+    settings: Settings,
+    plan: AccountsPlan,
+    policies: Policies,
+    opened: WorkerAccounts,
+    count_cost: CountCost | None,
 ) -> tuple[IssuedKeys, TurnBilling, tuple[asyncio.Task[None], ...]]:
     """For other settings, with the limits and the journal that are open; and what goes on until these are replaced."""
     issued = open_issued_keys(settings, plan, policies)
     opened.billing.limiter.change_limits(limits_of(settings))
-    billing = _billing(settings, opened.billing.limiter, opened.journal)
+    billing = _billing(settings, opened.billing.limiter, opened.journal, count_cost)
     return issued, billing, (asyncio.create_task(_every(POLL, issued.poll)),)
 
 
-def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter) -> TurnBilling:
+def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter, count_cost: CountCost | None) -> TurnBilling:
     vendors = {row.name: CATALOG[row.protocol].table_vendor for row in settings.upstreams}
     accounts = settings.accounts
     return TurnBilling(
@@ -228,6 +238,7 @@ def _billing(settings: Settings, limiter: Limiter, journal: JournalWriter) -> Tu
         Prices(model_table(settings), vendors),
         reserve_output=accounts.reserve_output,
         runs_on=accounts.on_limit == "run",
+        count_cost=count_cost,
     )
 
 

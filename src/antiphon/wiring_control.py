@@ -21,8 +21,10 @@ def control_options(
     judged: bool,
     environ: Mapping[str, str],
 ) -> ControlOptions:
-    store = None if accounts is None else accounts.store
-    return ControlOptions(settings, room, engine, judged, admin_folder(settings, environ), store)
+    folder = admin_folder(settings, environ)
+    if accounts is None:
+        return ControlOptions(settings, room, engine, judged, folder)
+    return ControlOptions(settings, room, engine, judged, folder, accounts.store, accounts.journal)
 
 
 def admin_folder(settings: Settings, environ: Mapping[str, str]) -> str | None:

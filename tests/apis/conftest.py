@@ -52,7 +52,7 @@ targets = [{{ upstream = "open" }}]
 """
 
 
-@dataclass
+@dataclass(repr=False)
 class Api:
     """The gateway, and what its upstreams were sent."""
 

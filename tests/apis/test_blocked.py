@@ -15,7 +15,7 @@ from tests.support.apis import PLAIN, ApiClient
 from tests.support.gateway import Running, gateway, to_one
 from tests.support.judge import WordJudge
 from tests.support.raw import connect, request
-from tests.support.vendor_apis import CLIENTS
+from tests.support.responses_api import CLIENTS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 FILTER = '[safety]\nmode = "filter"'

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from tests.support.apis import ApiClient, Results, Turn, Wish
 from tests.support.gateway import Running, gateway
-from tests.support.vendor_apis import CLIENTS
+from tests.support.responses_api import CLIENTS
 from tests.upstreams.languages import FOREIGN
 
 UPSTREAMS = ("openai", *FOREIGN)

@@ -10,7 +10,7 @@ import pytest
 from tests.apis.conftest import KEY, Api
 from tests.support.apis import events
 from tests.support.raw import Answer
-from tests.support.vendor_apis import CLIENTS
+from tests.support.responses_api import CLIENTS
 
 Document = dict[str, Any]
 

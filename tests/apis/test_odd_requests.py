@@ -128,16 +128,17 @@ def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", ASKED)
-@given(data=st.data())
+@given(number=st.integers(0, 10_000), new=values, is_claude=st.booleans())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_one_value_is_odd(api: Api, path: str, data: st.DataObject) -> None:
-    place = data.draw(st.sampled_from(paths(ASKED[path])))
-    asked = changed(ASKED[path], place, data.draw(values))
-    if data.draw(st.booleans()) and isinstance(asked, dict) and "model" in asked and asked["model"] == "scripted":
-        asked["model"] = "claude/scripted"
+async def test_one_value_is_odd(api: Api, path: str, number: int, new: Any, is_claude: bool) -> None:
+    places = paths(ASKED[path])
+    place = places[number % len(places)]
+    asked = changed(ASKED[path], place, new)
+    if is_claude and isinstance(asked, dict) and asked.get("model") == "scripted":
+        asked = {**asked, "model": "claude/scripted"}
     answer = await api.post(path, asked)
     assert answer.status in (200, 400, 404), (place, answer.body)
-    assert answer.json
+    assert answer.status == 200 or answer.json
 
 
 @pytest.mark.parametrize("path", ASKED)

@@ -7,6 +7,8 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from antiphon.accounts.stores.sqlite import open_sqlite
 from tests.support.control import Controlled, controlled
 from tests.support.process import PATIENCE
@@ -37,6 +39,9 @@ targets = [{{ upstream = "up" }}]
 [[route]]
 model = "away"
 targets = [{{ upstream = "away" }}]
+[[model]]
+name = "scripted-x"
+price = {{ input = 3, output = 3 }}
 [[key]]
 name = "app"
 secret = "env:APP"
@@ -56,6 +61,7 @@ async def test_the_admin_api(tmp_path: Path) -> None:
         await show_settings(gateway)
         await validate_settings(gateway)
         await show_upstreams(gateway)
+        await count_money(gateway)
         await show_turns(gateway)
         await page_through(gateway)
         await describe_itself(gateway)
@@ -169,6 +175,21 @@ async def validate_settings(gateway: Controlled) -> None:
     assert bad.json["valid"] is False
     assert [fault["where"].rpartition(":")[2] for fault in bad.json["faults"]] == ["2", "3"]
     assert (await gateway.admin("POST", "/settings/validate", body=b"\xff")).json["valid"] is False
+
+
+async def count_money(gateway: Controlled) -> None:
+    """What a turn cost, by the price that the settings say for its model."""
+
+    async def counted() -> bool:
+        found = await gateway.samples()
+        assert found["antiphon_journal_bytes{}"] >= 0
+        return found['antiphon_cost_usd_total{upstream="up"}'] > 0
+
+    await eventually(counted)
+    found = await gateway.samples()
+    name = 'antiphon_tokens_total{{kind="{}",source="reported",upstream="up"}}'
+    tokens = found[name.format("input")] + found[name.format("output")]
+    assert found['antiphon_cost_usd_total{upstream="up"}'] == pytest.approx(tokens * 1e-6 * 3)
 
 
 async def show_upstreams(gateway: Controlled) -> None:

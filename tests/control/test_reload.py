@@ -54,7 +54,7 @@ async def statuses(gateway: Controlled, model: str) -> set[int]:
 
 async def test_new_settings_are_used_by_every_worker_or_by_none(tmp_path: Path) -> None:
     """One gateway for all of it."""
-    async with controlled(tmp_path, BEFORE) as gateway:
+    async with controlled(tmp_path, BEFORE, {"ANTIPHON_ACCOUNTS__ENABLED": "true"}) as gateway:
         file = tmp_path / "antiphon.toml"
         await refuse_wrong_settings(gateway, file)
         await reload_under_way(gateway, file)
@@ -107,7 +107,7 @@ async def replace_a_worker(gateway: Controlled) -> None:
     """One that dies starts with the settings in use."""
     victim = (await gateway.get("/readyz")).json["workers"][1]["pid"]
     os.kill(victim, signal.SIGKILL)
-    await until(lambda: victim not in gateway.process.children() and len(gateway.process.children()) == 3)
+    await until(lambda: victim not in gateway.process.children() and len(gateway.process.children()) == 4)
     assert await statuses(gateway, "new") == {200}
     async with asyncio.timeout(PATIENCE):
         while [worker["generation"] for worker in (await gateway.get("/readyz")).json["workers"]] != [2, 2]:  # noqa: ASYNC110

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from tests.support.apis import ApiClient, Chat, Document, Messages, Said, Turn, Wish, events, renamed
+from tests.support.apis import ApiClient, Document, Said, Turn, Wish, events, renamed
 from tests.support.raw import Answer
 
 
@@ -147,6 +147,3 @@ class Ollama(ApiClient):
 
     def message_of(self, error: Document) -> str:
         return str(error["error"])
-
-
-CLIENTS: dict[str, ApiClient] = {client.name: client for client in (Chat(), Messages(), Gemini(), Ollama())}

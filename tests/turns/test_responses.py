@@ -273,3 +273,23 @@ async def test_half_a_summary_is_none(start: Start) -> None:
     other = {"type": "compaction", "id": "x", "encrypted_content": "gAAA"}
     answer = await ask(running.port, input=[other, {"role": "user", "content": "Hi"}])
     assert (answer.status, answer.json["error"]["param"]) == (400, "input[0].type")
+
+
+@pytest.mark.parametrize("native", [False, True])
+async def test_long_texts_reach_both_sides_whole(start: Start, native: bool) -> None:
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Hi", "annotations": []}],
+    }
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    whole = {"id": "resp_1", "created_at": 1, "model": "t", "status": "completed", "output": [said], "usage": usage}
+    script = json_answer(whole if native else completion())
+    running, upstream = await start(script, upstream='offers = ["responses"]' if native else "")
+    long = "Be \u00fcseful and br\\ief. " * 40_000
+    answer = await ask(running.port, instructions=long, input=[{"role": "user", "content": long + "?"}])
+    assert answer.status == 200
+    assert answer.json["instructions"] == long
+    sent = upstream.requests[0].document
+    texts = [sent["instructions"], sent["input"][0]["content"]] if native else [m["content"] for m in sent["messages"]]
+    assert texts == [long, long + "?"]

@@ -30,6 +30,10 @@ class ApiStream(Protocol):
     silence: bytes
     """What is sent so that a silent stream stays open; b"" where the API has nothing for it."""
 
+    text_keys: Mapping[str, str]
+    """Names, in the API's events, of the texts of a chat delta: {"content": "text"}. While deltas add to one and the
+    same text, two of them are written with the same bytes around it. Empty: not so."""
+
     def take(self, chunk: Document) -> bytes:
         """A chat chunk as the API says it; b"" where it has nothing to say. The chunks are those of the openai dialect,
         n = 1, with `usage` in the last one; one with `antiphon` holds the receipt, one with `moderation` its object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from antiphon.accounts.journal.writer import JournalWriter
@@ -41,18 +42,29 @@ class BilledHold:
         self.asks = False  # for a step that has to be waited for
 
 
+CountCost = Callable[[str, int], None]  # upstream, micro-units
+
+
 class TurnBilling:
     """Of one worker."""
 
     def __init__(
-        self, limiter: Limiter, journal: JournalWriter, prices: Prices, *, reserve_output: int, runs_on: bool
+        self,
+        limiter: Limiter,
+        journal: JournalWriter,
+        prices: Prices,
+        *,
+        reserve_output: int,
+        runs_on: bool,
+        count_cost: CountCost | None = None,
     ) -> None:
-        """`runs_on`: a stream that reaches a limit is not ended."""
+        """`runs_on`: a stream that reaches a limit is not ended. `count_cost`: told what a turn cost."""
         self.limiter = limiter
         self._journal = journal
         self._prices = prices
         self._reserve = reserve_output
         self._runs_on = runs_on
+        self._count_cost = count_cost
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Before
@@ -172,6 +184,8 @@ class TurnBilling:
         if turn.attempts and used is not NOTHING_USED:
             last = turn.attempts[-1]
             priced = self._prices.price(last.target.upstream, last.model, used)
+            if self._count_cost is not None and priced.amount:
+                self._count_cost(last.target.upstream, priced.amount)
         sequence = self._journal.post(entry_of(turn, status, now, wall, used, source, priced))
         held = turn.held_back
         if isinstance(held, BilledHold):

@@ -156,13 +156,14 @@ def _outline(message: AnyMessage) -> Document:
 
 
 def _are_tools(tools: list[FunctionTool]) -> bool:
+    names = ""
     for tool in tools:
-        parameters = tool.function.parameters
-        if parameters:
-            kind = parameters.get("type")
-            if type(kind) is str and kind != "object":
-                return False
-    return _is_name("".join([tool.function.name for tool in tools])) is not None
+        function = tool.function
+        names += function.name
+        parameters = function.parameters
+        if parameters and (kind := parameters.get("type")) != "object" and type(kind) is str:
+            return False
+    return _is_name(names) is not None
 
 
 def _is_format(wanted: TextFormat | ObjectFormat | SchemaFormat, messages: list[AnyMessage]) -> bool:

@@ -182,9 +182,10 @@ class Splice:
         """The machine remembers which value of an unknown key was sent last; what is spliced, it does not see."""
         return any(key in self._extras and self._extras[key] != value for key, value in seen.extras.items())
 
-    def learn(self, seen: Seen, sent: bytes) -> None:
-        """What was seen left as the frame `sent`: its text stands there, and nothing else that is its own."""
-        out = _find(sent, seen.key)
+    def learn(self, seen: Seen, sent: bytes, name: str = "") -> None:
+        """What was seen left as the frame `sent`: its text stands there, and nothing else that is its own. `name`: of
+        the text in the frame, where it is another than in our delta."""
+        out = _find(sent, name or seen.key)
         if out is None or out.middle:
             return
         self._futile = self._futile + 1 if len(self.texts) - self._mark <= 1 else 0

@@ -22,6 +22,7 @@ from antiphon.control.answers import NO_STORE, Json, refusal
 from antiphon.control.health import Health
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import gather
+from antiphon.metrics.families import COST, EVALUATORS
 from antiphon.metrics.render import OPENMETRICS, PLAIN, render
 from antiphon.metrics.table import MetricsTable, names_path, read_names, table_path
 
@@ -31,6 +32,7 @@ Log = Callable[[str, BaseException | None], None]
 def build_app(options: ControlOptions, log: Log) -> ASGIApp:
     table = MetricsTable(table_path(options.room))
     health = Health(options, table)
+    without = [*(() if options.judged else (EVALUATORS,)), *(() if options.store is not None else (COST,))]
 
     async def healthz(request: Request) -> Response:
         return Json({"status": "ok"}, headers=NO_STORE)
@@ -42,7 +44,7 @@ def build_app(options: ControlOptions, log: Log) -> ASGIApp:
     async def metrics(request: Request) -> Response:
         openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
         names = read_names(names_path(options.room))
-        text = render(table, names, gather(options), openmetrics=openmetrics, judged=options.judged)
+        text = render(table, names, gather(options), openmetrics=openmetrics, without=without)
         return Response(text, media_type=OPENMETRICS if openmetrics else PLAIN, headers=NO_STORE)
 
     routes = [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", metrics)]

@@ -16,3 +16,4 @@ class ControlOptions:
     judged: bool  # there are evaluator processes
     state: str | None = None  # the folder that keeps the admin credential; None: there is none
     store: str | None = None  # URL of the accounts' store; None: accounts are off
+    journal: str | None = None  # the folder of entries that are not in the store yet

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, get_args
 
@@ -26,10 +27,23 @@ def gather(options: ControlOptions) -> Iterator[Sample]:
     if state.started:
         yield Sample("antiphon_start_time_seconds", "gauge", "When the gateway started.", [((), state.started)])
     yield from _processes(state)
+    if options.journal is not None:
+        words = "Bytes of the journal: entries on their way to the store, and what is kept until it has them."
+        yield Sample("antiphon_journal_bytes", "gauge", words, [((), _size(options.journal))])
     if options.engine is not None:
         found = engine_state.read(options.engine.state).status
         values = [((("state", word),), float(word == found)) for word in get_args(engine_state.Status)]
         yield Sample("antiphon_engine_state", "gauge", "1 for the state that the embedded engine is in.", values)
+
+
+def _size(folder: str) -> float:
+    """Of its files; those that go meanwhile count as nothing."""
+    total = 0
+    with suppress(OSError), os.scandir(folder) as files:
+        for file in files:
+            with suppress(OSError):
+                total += file.stat(follow_symlinks=False).st_size
+    return float(total)
 
 
 def _processes(state: SupervisorState) -> Iterator[Sample]:

@@ -150,9 +150,8 @@ class Turns:
         if turn.wants_receipt or not turn.dialect.takes_plain or (is_judged and turn.request.stream):
             return False
         model = turn.request.model
-        if model in self._fast_targets:
-            target = self._fast_targets[model]
-        else:
+        target = self._fast_targets.get(model)
+        if target is None and model not in self._fast_targets:
             route = self._gateway.routes.match(model)
             target = None if route is None else self._fast_targets[route.model]
         if target is None:

@@ -17,7 +17,7 @@ import msgspec
 
 from antiphon.apis.api import ApiStream
 from antiphon.chat.event import decode, is_done
-from antiphon.chat.splice import Splice
+from antiphon.chat.splice import Seen, Splice
 from antiphon.document import Document
 from antiphon.errors import UpstreamError
 from antiphon.flow.gate import Gate
@@ -61,6 +61,7 @@ class Stream:
         "_opening",
         "_repeats",
         "_splice",
+        "_text_key",
         "_timer",
         "_waiting",
         "_write",
@@ -99,7 +100,9 @@ class Stream:
         self._is_direct = False
         self._has_begun = False
         self.api = api
-        self._repeats = writer.repeats and api is None
+        # What a gate holds is written in another API when it leaves: only then is known what stands around it.
+        self._repeats = writer.repeats and (api is None or (keeper is None and bool(api.text_keys)))
+        self._text_key = ""  # of the text that the last deltas added to, in another API
         self._splice = Splice(machine.texts, any_shape=machine.repeats)
         self._keeper = keeper
         self._gate = keeper.gate if keeper is not None else None
@@ -220,7 +223,18 @@ class Stream:
         written = b"" if seen is None or gate is None else self._usual_frame(gate, chunks[0])
         self._pass(chunks, out, len(payload))
         if seen is not None:
-            self._splice.learn(seen, out[-1] if gate is None else written)
+            self._learn(seen, out[-1] if gate is None else written)
+
+    def _learn(self, seen: Seen, sent: bytes) -> None:
+        if self.api is None:
+            self._splice.learn(seen, sent)
+            return
+        if seen.key != self._text_key:  # another text: bytes around the one before no longer hold
+            self._text_key = seen.key
+            self._splice.forget()
+        name = self.api.text_keys.get(seen.key)
+        if name is not None:
+            self._splice.learn(seen, sent, name)
 
     def _usual_frame(self, gate: Gate, chunk: Document) -> bytes:
         """The frame of this text delta where nothing is found in it."""

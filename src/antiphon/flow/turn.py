@@ -252,6 +252,9 @@ class Meter(Protocol):
     def count_turn(self, turn: AnyTurn, status: int, now: float) -> None:
         """A turn has ended."""
 
+    def count_cost(self, upstream: str, micros: int) -> None:
+        """… and cost so much, in millionths of the currency."""
+
 
 def empty_receipt(request_id: str, dialect: Dialect) -> Document:
     """The receipt of a request to which nothing has happened yet."""

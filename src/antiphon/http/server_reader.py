@@ -148,7 +148,7 @@ class RequestReader:
         self.feed(data)
 
     def forget_admission(self) -> None:
-        """What a handler found in the known head is not what the next one will."""
+        """What a handler found in the known head is not what the next one will [reload-keys]."""
         if self._known is not None:
             self._known.admission = None
 

@@ -39,6 +39,7 @@ class Family:
     labels: Labels = ()
     buckets: tuple[float, ...] = ()
     by: Literal["sum", "max", "worker"] = "sum"  # how the numbers of workers become one; "worker": one for each
+    scale: float = 1.0  # of what is shown, to what is counted
 
     @property
     def width(self) -> int:
@@ -95,6 +96,13 @@ TOKENS: Final = Family(
     "Tokens of turns: reported by the upstream, or estimated. input includes cached_input, output reasoning_output.",
     ((UPSTREAM, None), ("kind", KINDS), ("source", SOURCES)),
 )
+COST: Final = Family(
+    "antiphon_cost_usd",
+    "counter",
+    "What turns cost, by the table of prices. The ledger is exact; what nobody knows the price of is not in it.",
+    ((UPSTREAM, None),),
+    scale=1e-6,
+)
 UPSTREAM_ATTEMPTS: Final = Family(
     "antiphon_upstream_attempts",
     "counter",
@@ -149,7 +157,7 @@ EVALUATORS: Final = Family(
 )
 
 FAMILIES: Final = (
-    *(TURNS, TURN_SECONDS, FIRST_CHUNK, ADDED, HELD, CHUNK_LAG, BLOCKED, TOKENS),
+    *(TURNS, TURN_SECONDS, FIRST_CHUNK, ADDED, HELD, CHUNK_LAG, BLOCKED, TOKENS, COST),
     *(UPSTREAM_ATTEMPTS, UPSTREAM_SECONDS, UPSTREAM_FIRST, LAST_ANSWERED, LAST_FAILED),
     *(LOOP_LAG, OPEN_TURNS, CONNECTIONS, GENERATION, EVALUATORS),
 )

@@ -19,6 +19,7 @@ from antiphon.metrics.families import (
     BLOCKED,
     CHUNK_LAG,
     CONNECTIONS,
+    COST,
     DURATIONS,
     EVALUATORS,
     FIRST_CHUNK,
@@ -57,6 +58,7 @@ HELD_AT, LAG_AT, LOOP_LAG_AT, BLOCKED_AT = start_of(HELD), start_of(CHUNK_LAG), 
 LONG, SHORT = len(DURATIONS) + 2, len(OWN_TIMES) + 2  # numbers of a histogram
 OUTCOME_COUNT: Final = len(OUTCOMES)
 ATTEMPT_COUNT: Final = len(ATTEMPTS)
+COST_AT: Final = start_of(COST)
 PER_UPSTREAM: Final = len(KINDS) * len(SOURCES)
 
 
@@ -169,6 +171,10 @@ class TurnMeter:
 
     def _count_lag(self, seconds: float) -> None:
         self._observe(LAG_AT, OWN_TIMES, seconds)
+
+    def count_cost(self, upstream: str, micros: int) -> None:
+        """What a turn cost, in millionths."""
+        self._numbers[COST_AT + self._upstreams.get(upstream, 0)] += micros
 
     def _observe(self, at: int, buckets: tuple[float, ...], seconds: float) -> None:
         numbers = self._numbers

@@ -6,11 +6,11 @@ https://prometheus.io/docs/instrumenting/exposition_formats/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from antiphon.metrics.families import EVALUATORS, FAMILIES, MOST_NAMES, OTHER, Family, start_of
+from antiphon.metrics.families import FAMILIES, MOST_NAMES, OTHER, Family, start_of
 from antiphon.metrics.table import MetricsTable
 
 OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -34,13 +34,13 @@ def render(
     more: Iterable[Sample],
     *,
     openmetrics: bool,
-    judged: bool = True,
+    without: Container[Family] = (),
 ) -> str:
-    """`judged`: there are evaluator processes."""
+    """`without`: what nobody counts here."""
     parts = [table.part(worker) for worker in range(table.workers)]
     lines: list[str] = []
     for family in FAMILIES:
-        if family is not EVALUATORS or judged:
+        if family not in without:
             lines += _head(family.name, family.kind, family.help, openmetrics)
             lines += _family(family, parts, names)
     for sample in more:
@@ -86,7 +86,7 @@ def _series(family: Family, labels: Labels, parts: list[memoryview[float]], at: 
         if any(values):  # else it never happened
             yield f"{family.name}{_labels(labels)} {_number(max(values))}"
         return
-    yield f"{family.name}_total{_labels(labels)} {_number(sum(values))}"
+    yield f"{family.name}_total{_labels(labels)} {_number(sum(values) * family.scale)}"
 
 
 def _histogram(family: Family, labels: Labels, parts: list[memoryview[float]], at: int) -> Iterator[str]:

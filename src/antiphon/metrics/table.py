@@ -2,8 +2,9 @@
 
     magic · parts · then for each worker: process id · the numbers of `families.py`
 
-A worker that is replaced goes on in its predecessor's part, so a counter never goes backwards. Numbers are 8 bytes,
-aligned: a reader sees the old one or the new one. A worker that is killed loses at most the turn that it was counting.
+A worker that is replaced goes on in its predecessor's part, so a counter never goes backwards [counters-go-up].
+Numbers are 8 bytes, aligned: a reader sees the old one or the new one. A worker that is killed loses at most the turn
+that it was counting.
 
 The names of routes and upstreams stand in a second file, in the order of their indexes. A reload adds names and takes
 none away.

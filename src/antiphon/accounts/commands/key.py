@@ -6,7 +6,7 @@ import argparse
 import getpass
 import sys
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from antiphon.accounts.commands.running import (
     write_table,
     write_time,
 )
+from antiphon.accounts.key_documents import key_document, key_state
 from antiphon.accounts.key_feed import wall_clock
 from antiphon.accounts.keys import LONGEST_NAME, Issued, Key, KeyRecord, issue, new_key_id
 from antiphon.accounts.places import MEMORY
@@ -151,13 +152,13 @@ async def _list(store: Store, options: argparse.Namespace) -> str:
     records.sort(key=lambda record: (record.key.created, record.key.id))
     now = wall_clock()
     if options.json:
-        return _json([_document(record, now) for record in records])
+        return _json([key_document(record, now) for record in records])
     return write_table(HEAD, [_cells(record, now) for record in records])
 
 
 async def _show(store: Store, options: argparse.Namespace) -> str:
     record, now = await _find(store, options), wall_clock()
-    document = _document(record, now)
+    document = key_document(record, now)
     if options.json:
         return _json(document)
     document["budget"] = {span: write_price(amount) for span, amount in record.key.budget.items()}
@@ -182,7 +183,7 @@ async def _revoke(store: Store, options: argparse.Namespace) -> str:
     if key.revoked is None:
         await store.keys.replace(msgspec.structs.replace(key, revoked=now), _note("revoke", key, now))
     print(f'antiphon: revoked the key "{key.name}" ({key.id})', file=sys.stderr)
-    return _json(_document(await _find(store, options, key.id), now)) if options.json else ""
+    return _json(key_document(await _find(store, options, key.id), now)) if options.json else ""
 
 
 async def _find(store: Store, options: argparse.Namespace, name: str | None = None) -> KeyRecord:
@@ -208,30 +209,11 @@ def _note(action: str, key: Key, now: int) -> AuditNote:
 # Texts
 
 
-def _state(record: KeyRecord, now: int) -> str:
-    if record.key.revoked is not None:
-        return "revoked"
-    return "live" if record.key.is_live(now) else "expired"
-
-
 def _cells(record: KeyRecord, now: int) -> list[str]:
     key = record.key
     hints = " ".join(f"…{secret.hint}" for secret in record.secrets if secret.is_live(now))
     times = (write_time(key.created), write_time(key.expires))
-    return [key.id, key.name, key.owner or "", key.team or "", *times, _state(record, now), hints]
-
-
-def _document(record: KeyRecord, now: int) -> dict[str, Any]:
-    """Without digests: nobody needs them."""
-    document: dict[str, Any] = msgspec.to_builtins(record.key)
-    document["state"] = _state(record, now)
-    for name in ("created", "expires", "revoked"):
-        document[name] = write_time(document[name]) or None
-    document["secrets"] = [
-        {"hint": secret.hint, "created": write_time(secret.created), "expires": write_time(secret.expires) or None}
-        for secret in record.secrets
-    ]
-    return document
+    return [key.id, key.name, key.owner or "", key.team or "", *times, key_state(record, now), hints]
 
 
 def _json(document: object) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -12,6 +14,7 @@ from antiphon.document import Document
 from antiphon.errors import AntiphonError
 
 encode = msgspec.json.Encoder().encode
+_TEXTS: Final = MappingProxyType({"content": "text", "reasoning_content": "text", "refusal": "text"})
 ARRAY: Final = b"application/json; charset=UTF-8"
 
 
@@ -39,6 +42,7 @@ class GeminiApiStream:
     def __init__(self, *, is_array: bool) -> None:
         self.content_type = ARRAY if is_array else EVENTS
         self.silence = b"" if is_array else COMMENT
+        self.text_keys: Mapping[str, str] = {} if is_array else _TEXTS
         self._is_array = is_array
         self._begun = False
         self._head: Document = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -64,6 +65,7 @@ class MaritalkStream:
 
     content_type = EVENTS
     silence = COMMENT
+    text_keys: Mapping[str, str] = MappingProxyType({"content": "text", "refusal": "text"})
 
     def __init__(self) -> None:
         self._last: Document = {"text": "", "finish_reason": None}

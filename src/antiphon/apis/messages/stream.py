@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -30,6 +32,7 @@ class MessageStream:
 
     content_type = EVENTS
     silence = PING
+    text_keys: Mapping[str, str] = MappingProxyType({"content": "text", "reasoning_content": "thinking"})
 
     def __init__(self, stops: object) -> None:
         """`stops`: the request's stop sequences."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -20,6 +21,7 @@ class OllamaAnswer:
 
     content_type = LINES
     silence = b""
+    text_keys: Mapping[str, str] = MappingProxyType({})  # each line has its time
 
     def __init__(self, model: str, now: Callable[[], float], *, is_prompt: bool) -> None:
         """`model`: as the client called it. `now`: Unix seconds. `is_prompt`: of /api/generate."""

@@ -6,6 +6,8 @@ else begins. Calls end with the answer: their pieces may come in turns. Each eve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +34,7 @@ encode = msgspec.json.Encoder().encode
 class ResponseStream:
     content_type = EVENTS
     silence = COMMENT
+    text_keys: Mapping[str, str] = MappingProxyType({})  # each event has a number
 
     def __init__(self, frame: ResponseFrame) -> None:
         self._frame = frame

@@ -1,4 +1,5 @@
-"""The admin API: every endpoint behind the credential, every error in one shape, every change in the log."""
+"""The admin API: every endpoint behind the credential, every error in one shape, every change in the
+log [admin-apart]."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 from starlette.requests import Request
 
-from antiphon.accounts.commands.running import write_time
+from antiphon.accounts.key_documents import key_document
 from antiphon.accounts.key_feed import wall_clock
 from antiphon.accounts.keys import LONGEST_NAME, Key, KeyRecord, issue, new_key_id
 from antiphon.accounts.stores.contract import AuditNote, NameTaken
@@ -156,17 +156,3 @@ def _new_key(asked: NewKey, now: int) -> Key:
 
 def _note(action: str, key: Key, now: int) -> AuditNote:
     return AuditNote(time=now, actor="admin", action=f"key.{action}", subject=key.id, detail={"name": key.name})
-
-
-def key_document(record: KeyRecord, now: int) -> dict[str, Any]:
-    """A key without its digests."""
-    key = record.key
-    document: dict[str, Any] = msgspec.to_builtins(key)
-    document["state"] = "revoked" if key.revoked is not None else "live" if key.is_live(now) else "expired"
-    for name in ("created", "expires", "revoked"):
-        document[name] = write_time(document[name]) or None
-    document["secrets"] = [
-        {"hint": secret.hint, "created": write_time(secret.created), "expires": write_time(secret.expires) or None}
-        for secret in record.secrets
-    ]
-    return document
