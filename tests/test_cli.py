@@ -67,13 +67,25 @@ def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert out.splitlines() == [
         "good.toml: ok",
         "listen    127.0.0.1:9999",
-        "serve     2 workers, dialect skytells, auth by 1 key",
+        "serve     2 workers, dialect skytells, auth by 1 key and issued keys",
         "safety    annotates; blocks in skytells (by embedded, protected)",
         "upstream  openai: https://api.openai.com/v1 (openai)",
         "          shipped: (scripted)",
         "route     gpt-4o -> openai/gpt-4o-mini, shipped",
         "          * -> shipped",
     ]
+
+
+def test_check_tells_of_issued_keys(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TEST_CREDENTIAL", "sk-upstream")
+    monkeypatch.setenv("TEST_KEY", "sk-app")
+    monkeypatch.setenv("ANTIPHON_ACCOUNTS__ENABLED", "false")
+    assert main(["check", "-c", "good.toml"]) == 0
+    assert "auth by 1 key\n" in capsys.readouterr().out
+    monkeypatch.setenv("ANTIPHON_ACCOUNTS__ENABLED", "true")
+    monkeypatch.setenv("ANTIPHON_SERVER__AUTH", "true")
+    assert main(["check"]) == 0
+    assert "auth by issued keys" in capsys.readouterr().out
 
 
 def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
@@ -253,3 +265,17 @@ def test_judge_ends_quietly_when_nobody_reads_on(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 141
+
+
+def test_without_a_folder_limits_are_not_given_up(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The gateway goes without accounts only where nothing was written of them."""
+    monkeypatch.delenv("ANTIPHON_ACCOUNTS__ENABLED", raising=False)
+    for variable in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(variable, "/dev/null")
+    (tmp_path / "limited.toml").write_text(
+        '[server]\nlisten = "127.0.0.1:0"\n[[limit]]\nname = "all"\nconcurrent = 1\n'
+    )
+    assert main(["serve", "-c", "limited.toml"]) == 1
+    assert "antiphon: accounts cannot be kept: /dev/null/antiphon" in capfd.readouterr().err

@@ -205,7 +205,11 @@ def summarize(settings: Settings) -> str:
 
 
 def _auth(settings: Settings) -> str:
-    return f"auth by {_count(len(settings.keys), 'key')}" if settings.server.auth else "no auth"
+    if not settings.server.auth:
+        return "no auth"
+    has_issued = settings.accounts.enabled is not False
+    own = [_count(len(settings.keys), "key")] if settings.keys or not has_issued else []
+    return f"auth by {' and '.join([*own, 'issued keys'] if has_issued else own)}"
 
 
 def _engine(engine: EngineSettings) -> str:
