@@ -67,13 +67,29 @@ def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert out.splitlines() == [
         "good.toml: ok",
         "listen    127.0.0.1:9999",
-        "serve     2 workers, dialect skytells, auth by 1 key",
+        "serve     2 workers, dialect skytells, auth by 1 key and issued keys",
         "safety    annotates; blocks in skytells (by embedded, protected)",
         "upstream  openai: https://api.openai.com/v1 (openai)",
         "          shipped: (scripted)",
         "route     gpt-4o -> openai/gpt-4o-mini, shipped",
         "          * -> shipped",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "auth by issued keys"),
+        ("[accounts]\nenabled = false\n[[key]]\nname = 'app'\nsecret = 'env:TEST_KEY'\n", "auth by 1 key"),
+    ],
+)
+def test_check_says_which_keys_are_taken(
+    text: str, words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "sk-app")
+    (folder / "antiphon.toml").write_text(f"[server]\nauth = true\n{text}")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out.splitlines()[2] == f"serve     1 worker, dialect openai, {words}"
 
 
 def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:

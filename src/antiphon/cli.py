@@ -205,7 +205,11 @@ def summarize(settings: Settings) -> str:
 
 
 def _auth(settings: Settings) -> str:
-    return f"auth by {_count(len(settings.keys), 'key')}" if settings.server.auth else "no auth"
+    if not settings.server.auth:
+        return "no auth"
+    static = [_count(len(settings.keys), "key")] if settings.keys else []
+    issued = ["issued keys"] if settings.accounts.enabled is not False else []
+    return f"auth by {' and '.join(static + issued) or 'no key'}"
 
 
 def _engine(engine: EngineSettings) -> str:
