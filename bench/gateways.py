@@ -81,7 +81,7 @@ GATEWAYS = (
     ),
     antiphon("antiphon", "antiphon.toml"),
     antiphon("antiphon_accounts", "antiphon_accounts.toml"),
-    antiphon("antiphon_no_accounts", "antiphon_no_accounts.toml"),
+    antiphon("antiphon_before_accounts", "antiphon_before_accounts.toml"),
     antiphon("antiphon_anthropic", "antiphon_anthropic.toml"),
     antiphon("antiphon_safety", "antiphon_safety.toml", judges=True),
     antiphon("antiphon_filter", "antiphon_filter.toml", judges=True),

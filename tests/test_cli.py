@@ -76,16 +76,20 @@ def test_check_tells_what_would_run(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     ]
 
 
-def test_check_tells_of_issued_keys(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("TEST_CREDENTIAL", "sk-upstream")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "auth by issued keys"),
+        ("[accounts]\nenabled = false\n[[key]]\nname = 'app'\nsecret = 'env:TEST_KEY'\n", "auth by 1 key"),
+    ],
+)
+def test_check_says_which_keys_are_taken(
+    text: str, words: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("TEST_KEY", "sk-app")
-    monkeypatch.setenv("ANTIPHON_ACCOUNTS__ENABLED", "false")
-    assert main(["check", "-c", "good.toml"]) == 0
-    assert "auth by 1 key\n" in capsys.readouterr().out
-    monkeypatch.setenv("ANTIPHON_ACCOUNTS__ENABLED", "true")
-    monkeypatch.setenv("ANTIPHON_SERVER__AUTH", "true")
+    (folder / "antiphon.toml").write_text(f"[server]\nauth = true\n{text}")
     assert main(["check"]) == 0
-    assert "auth by issued keys" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[2] == f"serve     1 worker, dialect openai, {words}"
 
 
 def test_check_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -207,9 +207,9 @@ def summarize(settings: Settings) -> str:
 def _auth(settings: Settings) -> str:
     if not settings.server.auth:
         return "no auth"
-    has_issued = settings.accounts.enabled is not False
-    own = [_count(len(settings.keys), "key")] if settings.keys or not has_issued else []
-    return f"auth by {' and '.join([*own, 'issued keys'] if has_issued else own)}"
+    static = [_count(len(settings.keys), "key")] if settings.keys else []
+    issued = ["issued keys"] if settings.accounts.enabled is not False else []
+    return f"auth by {' and '.join(static + issued) or 'no key'}"
 
 
 def _engine(engine: EngineSettings) -> str:

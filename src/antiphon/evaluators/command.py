@@ -16,7 +16,7 @@ from antiphon.safety.verdict import CATEGORIES, Severity, Stage, Verdict, worst
 
 JUDGE: Final = (
     "Judge texts with the embedded evaluators, as the gateway does, and print their scores: 0 to 1, with 0.5 where the "
-    "severity `medium` begins, which the default policy blocks. Needs no running gateway."
+    "severity `medium` begins: where a policy blocks, it blocks from there on by default. Needs no running gateway."
 )
 WIDTH: Final = 40  # of a text in the table
 DIGITS: Final = 4  # of a score in JSON

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 
 _REASONS: Final[Mapping[str, str]] = {
     "stop": "STOP",
@@ -57,16 +57,16 @@ def write_end(choice: Document) -> Document:
 
 def write_parts(message: Document) -> list[Document]:
     """Thoughts, text, media and calls, each with its signature where it has one."""
-    blocks = [block for block in message.get("thinking_blocks") or () if isinstance(block, dict)]
+    blocks = objects_in(message.get("thinking_blocks"))
     text = message.get("content") or message.get("refusal")
     words = text if isinstance(text, str) else ""
     parts = _thoughts(message, blocks)
     start = 0
     for block in blocks:
         at = block.get("start", block.get("at"))
-        if block.get("of") in ("call", "thought") or type(at) is not int:
-            continue
         end = block.get("end", at)
+        if block.get("of") in ("call", "thought") or type(at) is not int or type(end) is not int:
+            continue
         parts += [{"text": words[start:at]}] if at > start else []
         if block.get("of") == "text":
             parts.append({"text": words[at:end], "thoughtSignature": block.get("signature")})
@@ -74,7 +74,7 @@ def write_parts(message: Document) -> list[Document]:
             parts.append(block["part"])
         start = max(start, at, end)
     parts += [{"text": words[start:]}] if words[start:] else []
-    parts += [_image(image) for image in message.get("images") or () if isinstance(image, dict)]
+    parts += [_image(image) for image in objects_in(message.get("images"))]
     return parts + [write_call(call) for call in message.get("tool_calls") or ()]
 
 
@@ -144,11 +144,11 @@ def _count(counts: object, key: str) -> int:
 
 
 def write_logprobs(logprobs: Document) -> Document:
-    tokens = [token for token in logprobs.get("content") or () if isinstance(token, dict)]
+    tokens = objects_in(logprobs.get("content"))
     return {
         "chosenCandidates": [_token(token) for token in tokens],
         "topCandidates": [
-            {"candidates": [_token(other) for other in token.get("top_logprobs") or ()]} for token in tokens
+            {"candidates": [_token(other) for other in objects_in(token.get("top_logprobs"))]} for token in tokens
         ],
     }
 

@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.apis.api import COMMENT, EVENTS
 from antiphon.apis.gemini.answer import write_end, write_logprobs, write_parts, write_usage
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.errors import AntiphonError
 
 encode = msgspec.json.Encoder().encode
@@ -108,7 +108,7 @@ def _write_delta(delta: Document) -> list[Document]:
     words = delta.get("content") or delta.get("refusal")
     if words:
         parts.append({"text": words})
-    for block in delta.get("thinking_blocks") or ():
+    for block in objects_in(delta.get("thinking_blocks")):
         kind = block.get("of")
         if kind in ("text", "thought"):
             signed: Document = {"text": "", "thoughtSignature": block.get("signature")}

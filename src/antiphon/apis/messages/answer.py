@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 
 _PLACE: Final = ("index", "text_offset")  # where a block that was kept belongs
 _SIGNED: Final = frozenset({"thinking", "redacted_thinking"})
@@ -69,8 +69,8 @@ def _kept(message: Document) -> list[tuple[int, Document]]:
     entries = [
         entry
         for key in ("thinking_blocks", "content_parts")
-        for entry in (message.get(key) or ())
-        if isinstance(entry, dict) and isinstance(entry.get("type"), str) and entry["type"] not in _OURS
+        for entry in objects_in(message.get(key))
+        if isinstance(entry.get("type"), str) and entry["type"] not in _OURS
     ]
     entries.sort(key=lambda entry: _number(entry.get("index")))
     return [(_number(entry.get("text_offset")), bare(entry)) for entry in entries]

@@ -10,8 +10,9 @@ import msgspec
 
 from antiphon.apis.api import EVENTS
 from antiphon.apis.messages.answer import bare, call_extras, write_citation
+from antiphon.apis.messages.calls import CallLine, CallPart
 from antiphon.apis.messages.ending import message_id, write_end, write_usage
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.errors import AntiphonError
 
 encode = msgspec.json.Encoder().encode
@@ -40,7 +41,8 @@ class MessageStream:
         self._begun = False
         self._kind = ""  # of the open block
         self._index = -1  # of the newest block
-        self._calls: dict[int, int] = {}  # number of a call -> its block
+        self._calls = CallLine()
+        self._behind: list[Document] = []  # deltas that came between the pieces of a call
         self._refusal: list[str] = []
         self._end: Document = {"finish_reason": None}  # the choice with the finish reason
         self._usage: Document = {}
@@ -65,11 +67,13 @@ class MessageStream:
 
     def end(self) -> bytes:
         self._close()
+        if self._end.get("finish_reason") != "content_filter":
+            self._say_rest()
         refusal = "".join(self._refusal)
         if refusal and self._index < 0 and self._end.get("finish_reason") != "content_filter":
             self._say("text", refusal)
             self._close()
-        delta = write_end(self._end, called=bool(self._calls), refusal=refusal, stops=self._stops)
+        delta = write_end(self._end, called=self._calls.has_begun, refusal=refusal, stops=self._stops)
         usage = write_usage(self._usage, self._tier)
         self._put({"type": "message_delta", "delta": delta, "usage": usage, **self._beside})
         self._put({"type": "message_stop"})
@@ -101,7 +105,7 @@ class MessageStream:
     def _take_choice(self, choice: Document) -> None:
         delta = choice["delta"]
         text = delta.get("content")
-        if text and len(delta) == 1:  # nearly every chunk
+        if text and len(delta) == 1 and self._kind != "tool_use":  # nearly every chunk
             self._say("text", text)
         elif delta:
             self._take_delta(delta)
@@ -111,20 +115,30 @@ class MessageStream:
             self._end = choice
 
     def _take_delta(self, delta: Document) -> None:
+        """Pieces of several calls may come in turns. What begins before a call is whole waits for its end."""
+        words = {key: value for key, value in delta.items() if key != "tool_calls" and value}
+        if words and self._kind == "tool_use" and not self._calls.is_whole:
+            self._behind.append(words)
+        elif words:
+            self._say_behind()
+            self._take_words(words)
+        for piece in delta.get("tool_calls") or ():
+            self._say_calls(self._calls.take(piece))
+
+    def _take_words(self, delta: Document) -> None:
+        """All but calls."""
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(thought, str) and thought:
             self._say("thinking", thought)
-        for block in delta.get("thinking_blocks") or ():
+        for block in objects_in(delta.get("thinking_blocks")):
             self._take_thinking(block)
         if delta.get("content"):
             self._say("text", delta["content"])
         if isinstance(delta.get("refusal"), str):
             self._refusal.append(delta["refusal"])
-        for part in delta.get("content_parts") or ():
+        for part in objects_in(delta.get("content_parts")):
             self._take_part(part)
         self._cite(delta.get("annotations"))
-        for call in delta.get("tool_calls") or ():
-            self._take_call(call)
 
     # Blocks
 
@@ -172,27 +186,36 @@ class MessageStream:
                 self._add({"type": "citations_delta", "citation": citation})
             self._close()
 
-    def _take_call(self, call: Document) -> None:
-        number = call["index"]
-        body = call.get("function") or call.get("custom") or {}
-        if number not in self._calls:
-            start: Document = {"type": "tool_use", "id": call.get("id"), "name": body.get("name"), "input": {}}
-            self._open("tool_use", {**start, **call_extras(call)})
-            self._calls[number] = self._index
-        words = body.get("arguments")
-        place = self._calls[number]
-        if words and not (place != self._index and words == "{}"):  # a call without arguments has {} already
-            self._add({"type": "input_json_delta", "partial_json": words}, place)
+    def _say_calls(self, parts: list[CallPart]) -> None:
+        for call, words in parts:
+            if call is not None:
+                body = call.get("function") or call.get("custom") or {}
+                start: Document = {"type": "tool_use", "id": call.get("id"), "name": body.get("name"), "input": {}}
+                self._open("tool_use", {**start, **call_extras(call)})
+            if words:
+                self._add({"type": "input_json_delta", "partial_json": words})
+
+    def _say_rest(self) -> None:
+        """What has waited for the end of a call."""
+        self._say_calls(self._calls.rest())
+        self._say_behind()
+        self._close()
+
+    def _say_behind(self) -> None:
+        behind, self._behind = self._behind, []
+        for delta in behind:
+            self._take_words(delta)
 
     def _open(self, kind: str, start: Document) -> None:
         self._close()
+        if kind != "tool_use":
+            self._calls.close()
         self._kind = kind
         self._index += 1
         self._put({"type": "content_block_start", "index": self._index, "content_block": start})
 
-    def _add(self, delta: Document, place: int | None = None) -> None:
-        index = self._index if place is None else place
-        self._put({"type": "content_block_delta", "index": index, "delta": delta})
+    def _add(self, delta: Document) -> None:
+        self._put({"type": "content_block_delta", "index": self._index, "delta": delta})
 
     def _close(self) -> None:
         if self._kind:

@@ -10,7 +10,7 @@ import msgspec
 from antiphon.apis.responses.reasoning import TEXT
 from antiphon.apis.responses.stored import item_id
 from antiphon.apis.responses.tools import Own
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.safety.annotation import merged
 
 INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -176,24 +176,21 @@ def call_prefix(call: Document) -> str:
 
 def read_logprobs(logprobs: object) -> list[Document]:
     """The tokens of a chat choice. `bytes` is a list here, also where a token has none."""
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    return [_token(token) for token in tokens if isinstance(token, dict)] if isinstance(tokens, list) else []
+    return [_token(token) for token in objects_in(logprobs.get("content"))] if isinstance(logprobs, dict) else []
 
 
 def _token(token: Document) -> Document:
-    top = token.get("top_logprobs")
-    others = [{**other, "bytes": other.get("bytes") or []} for other in top] if isinstance(top, list) else []
+    others = [{**other, "bytes": other.get("bytes") or []} for other in objects_in(token.get("top_logprobs"))]
     return {**token, "bytes": token.get("bytes") or [], "top_logprobs": others}
 
 
 def read_annotations(annotations: object) -> list[Document]:
     """A citation's fields stand beside its type."""
     found: list[Document] = []
-    for annotation in annotations if isinstance(annotations, list) else ():
-        if isinstance(annotation, dict):
-            kind = annotation.get("type")
-            inner = annotation.get(kind) if isinstance(kind, str) else None
-            found.append({"type": kind, **inner} if isinstance(inner, dict) else annotation)
+    for annotation in objects_in(annotations):
+        kind = annotation.get("type")
+        inner = annotation.get(kind) if isinstance(kind, str) else None
+        found.append({"type": kind, **inner} if isinstance(inner, dict) else annotation)
     return found
 
 

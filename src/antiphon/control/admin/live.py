@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from starlette.requests import Request
 
+from antiphon.accounts.commands.running import SECOND, write_time
 from antiphon.control.admin.endpoint import PAGE, AdminEndpoint, page, read_count, read_cursor
 from antiphon.control.options import ControlOptions
 from antiphon.control.samples import process_usage
@@ -65,8 +66,8 @@ class LiveEndpoints:
         attempts = {word: int(sum(part[first + step] for part in parts)) for step, word in enumerate(ATTEMPTS)}
         return {
             "health": health,
-            "last_answer": answered or None,
-            "last_failure": failed or None,
+            "last_answer": _iso(answered),
+            "last_failure": _iso(failed),
             "attempts": attempts,
         }
 
@@ -91,7 +92,12 @@ class LiveEndpoints:
         for process in state.processes:
             memory, cpu = process_usage(process.pid)
             rows.append({**msgspec.to_builtins(process), "memory_bytes": memory, "cpu_seconds": cpu})
-        return {"supervisor": state.pid, "started": state.started, "draining": state.draining, "rows": rows}
+        return {"supervisor": state.pid, "started": _iso(state.started), "draining": state.draining, "rows": rows}
+
+
+def _iso(seconds: float) -> str | None:
+    """A moment as the admin API tells it; 0 is none."""
+    return write_time(int(seconds * SECOND)) if seconds else None
 
 
 def _target(target: Any) -> dict[str, Any]:

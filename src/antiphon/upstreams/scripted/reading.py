@@ -9,11 +9,6 @@ import msgspec
 from antiphon.document import Document
 
 
-def objects(value: object) -> list[Document]:
-    """The objects of a list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def say_call(identity: object, name: object, arguments: object) -> Document:
     """A call, in OpenAI's words."""
     text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()

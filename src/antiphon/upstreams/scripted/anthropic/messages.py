@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import join, objects, say_call
+from antiphon.upstreams.scripted.reading import join, say_call
 from antiphon.upstreams.scripted.signatures import is_sealed, is_signed
 
 ROLES = ("user", "assistant", "system")
@@ -36,12 +36,12 @@ def read_system(system: object) -> list[Document]:
         return [{"role": "system", "content": system}]
     if not isinstance(system, list):
         raise RefusedError(400, "system: Input should be a valid list")
-    for index, block in enumerate(objects(system)):
+    for index, block in enumerate(objects_in(system)):
         if block.get("type") != "text" or not isinstance(block.get("text"), str):
             raise RefusedError(400, f"system.{index}.text: Field required")
         if not block["text"]:
             raise RefusedError(400, "system: text content blocks must be non-empty")
-    return [{"role": "system", "content": join(block["text"] for block in objects(system))}]
+    return [{"role": "system", "content": join(block["text"] for block in objects_in(system))}]
 
 
 def read_messages(body: Document) -> list[Document]:
@@ -108,7 +108,7 @@ def blocks(message: Document) -> list[Document]:
     content = message["content"]
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return objects(content)
+    return objects_in(content)
 
 
 def merge(messages: list[Document]) -> list[Document]:
@@ -188,5 +188,7 @@ def flat(content: object) -> str:
     if isinstance(content, str):
         return content
     return join(
-        block.get("text", f"[{block.get('type')}]") for block in objects(content) if block.get("type") not in THINKING
+        block.get("text", f"[{block.get('type')}]")
+        for block in objects_in(content)
+        if block.get("type") not in THINKING
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.anthropic.messages import read_messages, read_system
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import objects, say_choice, say_format, say_tool
+from antiphon.upstreams.scripted.reading import say_choice, say_format, say_tool
 from antiphon.upstreams.scripted.received import Received
 
 NEWEST = "2026-10-21"
@@ -169,7 +169,7 @@ def read_tools(body: Document) -> list[Document]:
     """Those that the client runs. The vendor's own tools have a `type`."""
     names: set[str] = set()
     tools: list[Document] = []
-    for index, tool in enumerate(objects(body.get("tools"))):
+    for index, tool in enumerate(objects_in(body.get("tools"))):
         name = tool.get("name")
         if tool.get("type", "custom") == "custom":
             check_tool(tool, f"tools.{index}.custom")
@@ -209,7 +209,7 @@ def read_choice(body: Document, tools: list[Document]) -> Document:
         raise RefusedError(400, "tool_choice: tool_choice may only be specified while providing tools.")
     if kind in ("any", "tool") and thinks(body) and body["thinking"]["type"] == "enabled":
         raise RefusedError(400, "Thinking may not be enabled when tool_choice forces tool use.")
-    if kind == "tool" and name not in [tool.get("name") for tool in objects(body["tools"])]:
+    if kind == "tool" and name not in [tool.get("name") for tool in objects_in(body["tools"])]:
         raise RefusedError(400, f"tool_choice: Tool '{name}' not found in provided tools")
     parallel = choice.get("disable_parallel_tool_use") is not True
     spoken: Any = say_choice(name) if kind == "tool" else {"any": "required"}.get(kind, kind)

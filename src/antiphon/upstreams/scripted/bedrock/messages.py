@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import join, objects, say_call
+from antiphon.upstreams.scripted.reading import join, say_call
 from antiphon.upstreams.scripted.signatures import is_sealed, is_signed
 
 BLOCKS = frozenset(
@@ -105,7 +105,7 @@ def check_reasoning(value: Document, at: str) -> None:
 
 
 def of_kind(message: Document, *kinds: str) -> list[Document]:
-    return [block[kind] for block in objects(message["content"]) for kind in kinds if kind in block]
+    return [block[kind] for block in objects_in(message["content"]) for kind in kinds if kind in block]
 
 
 def check_calls(turns: list[Document]) -> None:
@@ -139,6 +139,6 @@ def say(message: Document) -> list[Document]:
 def text_of(content: object) -> str:
     return join(
         block.get("text", f"[{next(iter(block), '')}]")
-        for block in objects(content)
+        for block in objects_in(content)
         if "reasoningContent" not in block and "cachePoint" not in block
     )

@@ -6,10 +6,10 @@ import re
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.bedrock.messages import read_messages
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import join, objects, say_choice, say_format, say_tool
+from antiphon.upstreams.scripted.reading import join, say_choice, say_format, say_tool
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MOST_STOPS = 2500
@@ -21,7 +21,7 @@ def read_request(data: bytes, model: str) -> Document:
     inference = body.get("inferenceConfig") or {}
     check_inference(inference)
     tools = read_tools(body.get("toolConfig"))
-    system = objects(body.get("system"))
+    system = objects_in(body.get("system"))
     for index, block in enumerate(system):
         if "text" in block and not block["text"]:
             refuse_value("", f"system.{index + 1}.member.text", "Member must have length greater than or equal to 1")
@@ -73,7 +73,7 @@ def check_inference(config: Document) -> None:
 def read_tools(config: object) -> list[Document]:
     if not isinstance(config, dict):
         return []
-    listed = objects(config.get("tools"))
+    listed = objects_in(config.get("tools"))
     if not listed:
         refuse_value("[]", "toolConfig.tools", "Member must have length greater than or equal to 1")
     tools = []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import join, objects, say_format
+from antiphon.upstreams.scripted.reading import join, say_format
 
 FIELDS = frozenset(
     {
@@ -82,7 +82,7 @@ def read_choice(body: Document) -> str:
 def read_tools(tools: object) -> list[Document]:
     if tools is None:
         return []
-    read = objects(tools)
+    read = objects_in(tools)
     for index, tool in enumerate(read):
         function = tool.get("function")
         if tool.get("type") != "function" or not isinstance(function, dict) or not function.get("name"):
@@ -106,7 +106,7 @@ def read_messages(messages: object) -> list[Document]:
         elif waiting:
             raise RefusedError(400, f"invalid request: messages[{index}]: a tool result is missing for {waiting[0]}")
         said.append(say(message, index))
-        waiting += [str(call.get("id")) for call in objects(message.get("tool_calls"))]
+        waiting += [str(call.get("id")) for call in objects_in(message.get("tool_calls"))]
     if waiting:
         raise RefusedError(400, f"invalid request: a tool result is missing for {waiting[0]}")
     return said
@@ -127,18 +127,18 @@ def say(message: Document, index: int) -> Document:
         raise RefusedError(
             400, f"invalid request: messages[{index}]: message must have non-empty content or tool calls"
         )
-    for part in objects(content):
+    for part in objects_in(content):
         if not isinstance(part.get("type"), str):
             raise RefusedError(400, f"invalid request: messages[{index}]: each part of the content needs a type")
     said: Document = {"role": message["role"], "content": text_of(content)}
-    calls = objects(message.get("tool_calls"))
+    calls = objects_in(message.get("tool_calls"))
     return {**said, "tool_calls": calls} if calls else said
 
 
 def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
-    return join(part.get("text", data_of(part)) for part in objects(content) if part.get("type") != "thinking")
+    return join(part.get("text", data_of(part)) for part in objects_in(content) if part.get("type") != "thinking")
 
 
 def data_of(part: Document) -> str:

@@ -6,10 +6,10 @@ import re
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.gemini.answer import sign_call
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import join, objects, say_call
+from antiphon.upstreams.scripted.reading import join, say_call
 from antiphon.upstreams.scripted.signatures import is_signed
 
 DATA = frozenset(
@@ -140,7 +140,7 @@ def check_signature(part: Document, signature: str) -> None:
 
 
 def say(content: Document) -> list[Document]:
-    parts = objects(content["parts"])
+    parts = objects_in(content["parts"])
     responses = kinds(content, "functionResponse")
     if responses:
         return [{"role": "tool", "tool_call_id": "", "content": flat(response["response"])} for response in responses]

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.upstreams.scripted.gemini.contents import read_contents, text_of
 from antiphon.upstreams.scripted.language import RefusedError
-from antiphon.upstreams.scripted.reading import objects, say_choice, say_format, say_tool
+from antiphon.upstreams.scripted.reading import say_choice, say_format, say_tool
 
 FIELDS = frozenset(
     {
@@ -46,7 +46,7 @@ def read_request(data: bytes, model: str) -> Document:
     check_names(config, CONFIG, " at 'generation_config'")
     check_config(config)
     system = body.get("systemInstruction")
-    said = [{"role": "system", "content": text_of(objects(system.get("parts")))}] if isinstance(system, dict) else []
+    said = [{"role": "system", "content": text_of(objects_in(system.get("parts")))}] if isinstance(system, dict) else []
     document: Document = {"model": model, "messages": [*said, *read_contents(body.get("contents"), model)]}
     document |= {"tools": read_tools(body), "stop": config.get("stopSequences") or []}
     document |= {"n": config.get("candidateCount", 1), "max_tokens": config.get("maxOutputTokens")}
@@ -127,8 +127,8 @@ def thinks(config: object) -> bool:
 
 def read_tools(body: Document) -> list[Document]:
     tools = []
-    for tool in objects(body.get("tools")):
-        for place, declared in enumerate(objects(tool.get("functionDeclarations"))):
+    for tool in objects_in(body.get("tools")):
+        for place, declared in enumerate(objects_in(tool.get("functionDeclarations"))):
             at = f"tools[0].function_declarations[{place}].name"
             name = declared.get("name")
             if not isinstance(name, str) or NAME.fullmatch(name) is None:
