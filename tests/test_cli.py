@@ -269,3 +269,17 @@ def test_judge_ends_quietly_when_nobody_reads_on(folder: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 141
+
+
+def test_without_a_folder_limits_are_not_given_up(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The gateway goes without accounts only where nothing was written of them."""
+    monkeypatch.delenv("ANTIPHON_ACCOUNTS__ENABLED", raising=False)
+    for variable in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(variable, "/dev/null")
+    (tmp_path / "limited.toml").write_text(
+        '[server]\nlisten = "127.0.0.1:0"\n[[limit]]\nname = "all"\nconcurrent = 1\n'
+    )
+    assert main(["serve", "-c", "limited.toml"]) == 1
+    assert "antiphon: accounts cannot be kept: /dev/null/antiphon" in capfd.readouterr().err

@@ -35,7 +35,7 @@ def run(
     try:
         accounts = plan_accounts(settings, os.environ)
     except NoPlace as error:
-        if settings.accounts != AccountsSettings():
+        if _needs_accounts(settings):
             say(f"antiphon: accounts cannot be kept: {error}")
             return 1
         say(f"WARNING: accounts are off: {error}")
@@ -70,6 +70,11 @@ def run(
         return Supervisor(
             settings, sockets, room, host, least_patience, not handed, control, loaded, read, accounts
         ).run()
+
+
+def _needs_accounts(settings: Settings) -> bool:
+    """Something is written of accounts or limits: without them, the gateway would do other than it was told."""
+    return bool(settings.accounts != AccountsSettings() or settings.limits or any(key.limits for key in settings.keys))
 
 
 def _open_sockets(server: ServerSettings) -> list[list[socket.socket]]:

@@ -254,6 +254,24 @@ async def test_foreign_files_are_left_alone(tmp_path: Path, ledger: Ledger, logg
 # No room
 
 
+async def test_a_writer_begins_on_a_full_disk(tmp_path: Path, ledger: Ledger, logged: Logged) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        writer = JournalWriter(str(tmp_path), 0, logged)
+        writer.flush()
+        writer.post(entry(0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert [words.partition(": ")[0] for words in logged] == ["the journal cannot be written"]
+    writer.flush()
+    assert logged[1:] == ["the journal can be written again; 0 entries were lost"]
+    writer.close()
+    assert await shipper_of(tmp_path, ledger, logged).ship() == 1
+
+
 async def test_a_full_disk_is_told_once_and_waited_for(tmp_path: Path, ledger: Ledger, logged: Logged) -> None:
     """A limit on the size of files stands in for the disk: write(2) takes a part, then fails (EFBIG)."""
     writer = JournalWriter(str(tmp_path), 0, logged)

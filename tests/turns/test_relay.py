@@ -295,6 +295,22 @@ async def test_without_a_model_the_only_upstream_is_asked(start_relay: StartRela
     assert upstream.got[1].digest == sha(body)
 
 
+async def test_a_key_with_models_of_its_own_names_one(start_relay: StartRelay) -> None:
+    """What names no model might use any: a picture of the upstream's choice, a batch [own-models]."""
+    upstream = RelayUpstream()
+    key = '[[key]]\nname = "app"\nsecret = "env:KEY"\nmodels = ["m"]\n'
+    running = await start_relay(upstream, more=key)
+    sent = {"authorization": "Bearer sk-client"}
+    refused = [
+        await ask(running, "/v1/images/generations", b'{"prompt": "x"}', headers=sent),
+        await ask(running, "/v1/batches", b'{"input_file_id": "f"}', headers={**sent, "x-antiphon-upstream": "u0"}),
+        await running.get("/v1/files", sent),
+    ]
+    assert [(one.status, one.json["error"]["code"]) for one in refused] == [(403, "model_not_allowed")] * 3
+    assert upstream.got == []
+    assert (await ask(running, "/v1/images/generations", b'{"model": "m", "prompt": "x"}', headers=sent)).status == 200
+
+
 async def test_methods_that_a_path_does_not_have(start_relay: StartRelay) -> None:
     running = await start_relay(RelayUpstream())
     for method, path, allowed in (

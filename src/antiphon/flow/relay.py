@@ -94,8 +94,8 @@ async def _read(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint) -> B
 
 def _targets(turn: RelayTurn, gateway: Gateway, endpoint: RelayEndpoint) -> tuple[Target, ...]:
     """Those of the model's route. Without a model: the upstream that the client names, or the only one there is."""
+    turn.check_model()
     if turn.request.model:
-        turn.check_model()
         turn.route = gateway.routes.find(turn.request.model)
         return plan(turn.route, gateway.draw)
     able = [name for name, upstream in gateway.upstreams.items() if upstream.offers(endpoint.name)]

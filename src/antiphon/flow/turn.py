@@ -23,6 +23,7 @@ from antiphon.safety.verdict import Verdict
 
 CLIENT_CLOSED: Final = 499  # nginx's word for it; only ever logged
 OUR_FAULT: Final = "The server had an error while processing your request. Sorry about that!"
+NAMES_NO_MODEL: Final = "This API key has access to some models only, and this request names none."
 MODEL_SHOWN: Final = 200  # characters of a client's own word for a model that are logged
 
 
@@ -135,9 +136,11 @@ class Turn(msgspec.Struct, Generic[R]):
         return self.key if self.account is None else self.account.id
 
     def check_model(self) -> None:
-        """Raises RequestError: its key may not use this model, whether it exists or not [own-models]."""
+        """Raises RequestError: its key may not use this model, whether it exists or not [own-models]. A request that
+        names none might use any."""
         if self.account is not None and not self.account.may_use(self.request.model):
-            text = f"This API key does not have access to the model `{self.request.model[:MODEL_SHOWN]}`."
+            model = self.request.model[:MODEL_SHOWN]
+            text = f"This API key does not have access to the model `{model}`." if model else NAMES_NO_MODEL
             raise RequestError(text, status=403, type="permission_error", code="model_not_allowed", param="model")
 
     @property

@@ -292,7 +292,7 @@ class Limiter:
             yield limit, f"{self.realm}\0{name}\0{count}"
 
     def _row(self, limit: Limit, digest: int) -> LimitRow:
-        at = self.table.find(digest, self.clock.read() - IDLE)
+        at = self.table.find(digest, self.worker, self.clock.read() - IDLE)
         return self.kind(limit, digest, at, self.table.column(at, self.worker))
 
     def _applying(self, caller: Caller, model: str) -> list[Limit]:

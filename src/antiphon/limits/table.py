@@ -12,10 +12,14 @@ lock is flock(2): it goes with its process, and costs 0.7 us to take and give ba
 
 The table is open addressing over 64-bit digests of subjects. Rows are never freed; one that is idle is given to another
 subject when its neighbourhood is full. Therefore a row is used only while it holds the digest that was looked for.
+
+The file has holes. Who touches one in memory while the disk is full is killed (SIGBUS). Therefore room is asked for
+before a row or column is used, and what may be a hole is read by pread(2).
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -39,6 +43,7 @@ NAP: Final = 0.00002
 
 # Words of the header.
 MAGIC_AT, ROWS_AT, WORKERS_AT, LEASED_AT, BOOT_AT, LOGGED_AT, HIGHEST_AT, HOLDER_AT = range(8)
+WORD: Final = struct.Struct("=q")
 HEAD: Final = struct.Struct("=QQ")  # of a change in the log: where, how many bytes
 # Of a row: digest, time; spent: requests, input, output, tokens; day, month; spent: this day, this month, ever; held:
 # input, output, turns, money. What follows is a lease's (leased_row.py).
@@ -68,7 +73,7 @@ class Placed(Protocol):
 
 
 class TableFull(Exception):
-    """All rows where a subject could stand are in use."""
+    """All rows where a subject could stand are in use, or the disk is full."""
 
 
 def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = False) -> bool:
@@ -86,6 +91,7 @@ def create(path: str, workers: int, rows: int = DEFAULT_ROWS, *, leased: bool = 
         if is_new:
             os.ftruncate(fd, 0)
             os.ftruncate(fd, size)
+            os.posix_fallocate(fd, 0, _rows_at(workers))
             os.pwrite(fd, struct.pack("=4Q", MAGIC, rows, workers, leased), 0)
     finally:
         os.close(fd)
@@ -222,14 +228,16 @@ class LimitTable:
 
     # Rows. All of this with the lock.
 
-    def find(self, digest: int, idle_before: int) -> int:
-        """Where the row stands; it is made if it is new. `idle_before`: rows untouched since may be given away."""
+    def find(self, digest: int, worker: int, idle_before: int) -> int:
+        """Where the row stands; it is made if it is new. `worker`: whose column of it will be used. `idle_before`: rows
+        untouched since may be given away."""
         first = digest % self.rows
         spare = -1
         for step in range(min(NEIGHBOURS, self.rows)):
             at = self._first + (first + step) % self.rows * ROW
-            found = self.words[at // 8]
+            found = self._digest(at)
             if found == digest:
+                self._take_room(self.column(at, worker), COLUMN)
                 return at
             if not found:
                 spare = at
@@ -238,11 +246,27 @@ class LimitTable:
                 spare = at
         if spare < 0:
             raise TableFull
+        self._take_room(spare, ROW)
+        self._take_room(self.column(spare, worker), COLUMN)
         # In this order, each step leaves a table that is right: whoever is killed here was the only one to lose.
         self.words[HIGHEST_AT] = max(self.words[HIGHEST_AT], (spare - self._first) // ROW + 1)
         self.memory[spare + 8 : spare + ROW] = bytes(ROW - 8)  # its old subject has used nothing
         self.words[spare // 8] = digest
         return spare
+
+    def _digest(self, at: int) -> int:
+        """Of a row that may be a hole."""
+        return int(WORD.unpack(os.pread(self._fd, WORD.size, at))[0])
+
+    def _take_room(self, at: int, size: int) -> None:
+        """On the disk. Raises TableFull."""
+        try:
+            os.posix_fallocate(self._fd, at, size)
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise TableFull from None
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):  # the file system does not know it
+                raise
 
     def _is_idle(self, at: int, before: int) -> bool:
         """Nothing held, nothing spent of a budget, and every minute is over."""
@@ -292,7 +316,7 @@ class LimitTable:
         highest = self.words[HIGHEST_AT]
         for first in range(0, highest, 128):
             count = min(128, highest - first)
-            block = self.memory[start + first * COLUMN : start + (first + count) * COLUMN]
+            block = os.pread(self._fd, count * COLUMN, start + first * COLUMN)
             if block == empty[: len(block)]:
                 continue
             for index in range(count):
@@ -306,7 +330,9 @@ class LimitTable:
             return
         now = time.monotonic_ns() // 1000
         for index in range(self.words[HIGHEST_AT]):
-            self.words[(self._first + index * ROW) // 8 + 1] = now
+            at = self._first + index * ROW
+            if self._digest(at):
+                self.words[at // 8 + 1] = now
         self.words[HOLDER_AT] = int.from_bytes(os.urandom(7), "little")
         self.words[BOOT_AT] = _boot()
 

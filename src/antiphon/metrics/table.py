@@ -42,7 +42,7 @@ def create(path: str, workers: int) -> None:
     """The supervisor calls it before any worker starts."""
     fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        os.ftruncate(fd, HEAD + workers * PART)
+        os.posix_fallocate(fd, 0, HEAD + workers * PART)  # a hole of a full disk would kill who counts (SIGBUS)
         os.pwrite(fd, struct.pack("=QQ", MAGIC, workers), 0)
     finally:
         os.close(fd)

@@ -86,6 +86,8 @@ class Shipper:
         try:
             is_followed = Segment(segment.boot, segment.worker, segment.number + 1) in present
             ended = is_followed or has_ended(descriptor)
+            if not ended and os.fstat(descriptor).st_size == progress.at:
+                return False  # nothing is new: no thread is woken for it
             while True:
                 reading = await asyncio.to_thread(read_segment, descriptor, segment, progress.at, ended=ended)
                 self._gather(segment, progress, reading)

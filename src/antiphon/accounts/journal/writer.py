@@ -51,7 +51,10 @@ class JournalWriter:
         self._lost_before = 0
         self._retry_at = 0.0
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._begin_segment()
+        try:
+            self._begin_segment()
+        except OSError as error:  # a worker that starts while the disk is full answers all the same
+            self._fail(error)
 
     def post(self, entry: LedgerEntry) -> int:
         """-> its number in this journal"""
@@ -112,6 +115,8 @@ class JournalWriter:
     def _recover(self) -> None:
         """Writes what waits. The fault is over when all of it is written."""
         try:
+            if self._descriptor < 0:
+                self._begin_segment()
             while self._waiting:
                 data = self._waiting[0]
                 if len(data) > self._left:
