@@ -107,8 +107,10 @@ class SettingsReload:
     say: Callable[[str], None]
     become: Callable[[], None]  # what a child of the supervisor does first
     add_names: Callable[[Settings], None]  # of metrics
+    tell: Callable[[], None]  # that it is under way
     generation: int = 1
     tried: int = 0
+    under_way: bool = False
     faults: tuple[str, ...] = ()  # of the last one; none: it is in use
     pid: int = 0  # of the process that brings settings to the workers
     _next: tuple[Settings, Settings] | None = None  # as they were read, and as they are used
@@ -119,6 +121,8 @@ class SettingsReload:
         if self.pid:
             self._again = True
             return
+        self.under_way = True
+        self.tell()  # before the file is read: who asks from now on may have changed it
         try:
             new = self.read() if self.read is not None else None
         except SettingsError as error:
@@ -171,6 +175,7 @@ class SettingsReload:
 
     def _end(self, faults: list[str]) -> None:
         self.tried += 1
+        self.under_way = False
         self.faults = tuple(faults)
         if not faults:
             self.say(f"antiphon: settings generation {self.generation} is in use")

@@ -10,7 +10,7 @@ import time
 from glob import glob
 from typing import Final
 
-from antiphon.control.state import FILE, SupervisorState, read_state
+from antiphon.control.state import FILE, SupervisorState, read_state, reload_asked_now
 from antiphon.runtime_dir import PREFIX, runtime_dir_for_sockets
 
 RELOAD: Final = (
@@ -62,7 +62,7 @@ def _wait(room: str, before: SupervisorState) -> int:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         state = read_state(room)
-        if state.reloads > before.reloads:
+        if state.reloads >= reload_asked_now(before):
             for fault in state.faults:
                 print(f"antiphon: settings are not reloaded: {fault}", file=sys.stderr)
             if not state.faults:

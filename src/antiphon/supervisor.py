@@ -133,6 +133,7 @@ class Supervisor:
             say,
             partial(self._become, []),
             partial(name_metrics, self.room),
+            self._write_state,
         )
         self.engine = wiring.engine_options(self.settings, self.room, secrets.token_hex(32))
         drain = self.settings.server.lame_duck + self.settings.server.drain + 5.0
@@ -176,7 +177,12 @@ class Supervisor:
         state = SupervisorState(os.getpid(), self._born, self.draining, reload.generation)
         path = os.path.abspath(self.settings.path) if self.settings.path else ""
         state = msgspec.structs.replace(
-            state, processes=processes, path=path, reloads=reload.tried, faults=reload.faults
+            state,
+            processes=processes,
+            path=path,
+            reloads=reload.tried,
+            faults=reload.faults,
+            reloading=reload.under_way,
         )
         if state != self._state:
             self._state = state

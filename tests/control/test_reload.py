@@ -62,6 +62,7 @@ async def test_new_settings_are_used_by_every_worker_or_by_none(tmp_path: Path) 
         await say_what_needs_a_restart(gateway, file)
         await reload_by_the_admin_api(gateway, file)
         await reload_while_requests_come(gateway, file)
+        await reload_during_another(gateway, file)
 
 
 async def refuse_wrong_settings(gateway: Controlled, file: Path) -> None:
@@ -157,6 +158,26 @@ async def reload_while_requests_come(gateway: Controlled, file: Path) -> None:
     stopped = True
     assert min(await asyncio.gather(*clients)) > 0
     assert failed == []
+
+
+async def reload_during_another(gateway: Controlled, file: Path) -> None:
+    """Who asks is told what becomes of the file as it is now, not of the reload under way."""
+    ready = (await gateway.get("/readyz")).json
+    before, stopped = ready["generation"], ready["workers"][0]["pid"]
+    children = len(gateway.process.children())
+    put(file, AFTER)
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        gateway.process.process.send_signal(signal.SIGHUP)
+        await gateway.process.said("SIGHUP received")
+        await until(lambda: len(gateway.process.children()) > children)  # it has read the file
+        put(file, BEFORE)
+        asked = asyncio.create_task(gateway.admin("POST", "/reload"))
+        await gateway.process.said("SIGHUP received")
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+    assert (await asked).json == {"generation": before + 2}
+    assert await statuses(gateway, "old") == {200}
 
 
 @pytest.mark.parametrize(

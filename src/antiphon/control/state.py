@@ -23,7 +23,13 @@ class SupervisorState(msgspec.Struct, frozen=True):
     path: str = ""  # of the settings file; "": there is none
     reloads: int = 0  # that were tried
     faults: tuple[str, ...] = ()  # why the last one was refused
+    reloading: bool = False  # one is under way
     processes: tuple[ProcessState, ...] = ()
+
+
+def reload_asked_now(state: SupervisorState) -> int:
+    """Which of the `reloads` it will be. One that is under way may have read an older file."""
+    return state.reloads + (2 if state.reloading else 1)
 
 
 def write_state(room: str, state: SupervisorState) -> None:

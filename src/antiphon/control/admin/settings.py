@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from antiphon.control.admin.endpoint import AdminEndpoint, AdminError, read_body
 from antiphon.control.options import ControlOptions
-from antiphon.control.state import read_state
+from antiphon.control.state import read_state, reload_asked_now
 from antiphon.settings import SettingsError
 from antiphon.settings.load import LARGEST_FILE, load_text
 from antiphon.settings.model import Address, Settings
@@ -49,12 +49,12 @@ class SettingsEndpoints:
     async def reload(self, request: Request) -> Any:
         """As SIGHUP does it."""
         room = self._options.room
-        before = read_state(room).reloads
+        number = reload_asked_now(read_state(room))
         os.kill(os.getppid(), signal.SIGHUP)
         async with asyncio.timeout(PATIENCE):
             while True:
                 state = read_state(room)
-                if state.reloads > before:
+                if state.reloads >= number:
                     break
                 await asyncio.sleep(NAP)
         if state.faults:
