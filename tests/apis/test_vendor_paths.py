@@ -146,6 +146,24 @@ async def test_ollama_lists(api: Api) -> None:
     shown = await api.post("/api/show", {"model": "gpt-4o"})
     assert shown.json["capabilities"] == ["completion", "tools"]
     assert (await api.post("/api/show", {"model": "none"})).status == 404
+    for body in (b"", b"{", b"{}", b'{"model": 5}'):
+        unnamed = await api.post("/api/show", body=body)
+        assert (unnamed.status, unnamed.json["param"]) == (400, "model")
+
+
+@pytest.mark.parametrize("path", ["/api/chat", "/api/generate"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_ollamas_logprobs(api: Api, path: str, stream: bool) -> None:
+    asked = {"model": "scripted", "messages": HELLO, "prompt": "Hello", "stream": stream, "logprobs": True}
+    answer = await api.post(path, asked)
+    told = [token for line in answer.body.splitlines() for token in json.loads(line).get("logprobs", ())]
+    assert "".join(token["token"] for token in told) == ECHO
+    assert all(token["logprob"] <= 0 for token in told)
+
+
+async def test_an_action_that_only_gemini_has(api: Api) -> None:
+    answer = await api.post("/v1beta/models/scripted:embedContent", CONTENTS)
+    assert (answer.status, answer.json["error"]["status"]) == (404, "NOT_FOUND")
     assert isinstance((await api.post("/api/chat", {"model": "scripted"})).json["error"], str)
 
 

@@ -27,7 +27,7 @@ from antiphon.flow.turn import OUR_FAULT, empty_receipt, other_entry
 from antiphon.http.remote import Remote
 from antiphon.http.server import Exchange, Request, client_address
 from antiphon.routing.route import unknown_model
-from antiphon.server.bodies import addressed, asked_model
+from antiphon.server.bodies import addressed, asked_model, shown_model
 from antiphon.server.callers import Callers
 from antiphon.server.client import JSON, ChatClient, RelayClient, encode, error_headers
 from antiphon.server.cors import Cors
@@ -340,7 +340,7 @@ class App:
             self._json(exchange, request_id, 200, {"version": OLLAMA_VERSION})
         else:
             if endpoint is EndpointName.SHOW:
-                shown = replace(admission.place, endpoint=EndpointName.MODEL, model=asked_model(exchange.request.body))
+                shown = replace(admission.place, endpoint=EndpointName.MODEL, model=shown_model(exchange.request.body))
                 admission = Admission(shown, admission.dialect, admission.key)
             self._list(exchange, request_id, admission)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.json import Decoder, encode
 
+from antiphon.apis.reading import missing
+
 
 class NamedModel(Struct):
     """Of a body, the model."""
@@ -23,6 +25,13 @@ def asked_model(body: bytes) -> str:
     except (ValueError, RecursionError):
         return ""
     return asked.model or asked.name
+
+
+def shown_model(body: bytes) -> str:
+    """The model that is to be shown. Raises RequestError: none is named."""
+    if not (model := asked_model(body)):
+        raise missing("model")
+    return model
 
 
 def addressed(body: bytes, model: str) -> bytes:

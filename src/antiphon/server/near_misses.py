@@ -8,7 +8,7 @@ from typing import Final
 
 from antiphon.errors import RequestError
 from antiphon.http.server import Request
-from antiphon.server.paths import find
+from antiphon.server.paths import EndpointName, find
 
 MOST: Final = 200  # characters of a path that are looked at
 _TWICE: Final = re.compile(r"/(v1|v1beta|api)(/\1)+(?=/|$)")
@@ -49,6 +49,8 @@ def unknown_path(request: Request) -> RequestError:
 def wrong_method(request: Request) -> RequestError:
     text = f"Not allowed to {request.method.decode('latin-1')} on {request.path[:200].decode('latin-1')}."
     place = find(request.path)
+    if place is not None and place.endpoint is EndpointName.MODEL and place.api == "gemini" and b":" in request.path:
+        return unknown_path(request)  # an action that Gemini has and the gateway has not: /v1beta/models/m:embedContent
     if place is not None:
         text += f" It takes {b' or '.join(place.methods).decode()}."
     return RequestError(text, status=405, code="method_not_supported")

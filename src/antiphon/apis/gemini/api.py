@@ -12,6 +12,7 @@ from antiphon.apis.gemini.answer import write_response
 from antiphon.apis.gemini.contents import GeminiContents
 from antiphon.apis.gemini.errors import write_error
 from antiphon.apis.gemini.request import NAMES, read_request
+from antiphon.apis.gemini.shape import SHAPE
 from antiphon.apis.gemini.stream import GeminiApiStream
 from antiphon.apis.gemini.targets import fit
 from antiphon.apis.gemini.words import named
@@ -26,13 +27,19 @@ COUNT: Final = "countTokens"
 class GeminiRequest:
     """One request, read."""
 
-    dropped: Mapping[str, str] = {}
-
-    def __init__(self, document: Document, names: Mapping[str, str], *, strict: bool, is_array: bool) -> None:
+    def __init__(
+        self, document: Document, names: Mapping[str, str], asked: Document, *, strict: bool, is_array: bool
+    ) -> None:
+        """`document`: the chat request. `asked`: what the client sent."""
         self.document = document
         self.names = names
+        self._asked = asked
         self._strict = strict
         self._is_array = is_array
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        return SHAPE.find_unread(self._asked)
 
     def fit(self, document: Document, protocol: str) -> tuple[Document, list[ApiChange]]:
         changes = ApiChanges(strict=self._strict)
@@ -64,7 +71,7 @@ class GeminiApi:
             chat["stream"] = True
             chat["stream_options"] = {"include_usage": True}
         is_array = b"alt=sse" not in call.query.split(b"&")
-        return GeminiRequest(chat, {**NAMES, **contents.names}, strict=call.strict, is_array=is_array)
+        return GeminiRequest(chat, {**NAMES, **contents.names}, document, strict=call.strict, is_array=is_array)
 
 
 GEMINI: Final = GeminiApi()

@@ -21,6 +21,7 @@ from antiphon.apis.reading import (
     read_texts,
 )
 from antiphon.apis.targets import fit_common
+from antiphon.apis.unread import RequestShape, shape_of
 from antiphon.dialects import DIALECTS, Dialect
 from antiphon.document import Document
 from antiphon.errors import AntiphonError
@@ -29,6 +30,7 @@ from antiphon.sse import frame
 NAME: Final = "maritalk"
 encode = msgspec.json.Encoder().encode
 _NAMES: Final = {"max_completion_tokens": "max_tokens", "stop": "stopping_tokens"}
+_SHAPE: Final = RequestShape({"messages": shape_of("role", "content")}, at=".{}")
 _SLOWER: Final = "pieces leave as they come"
 
 
@@ -115,7 +117,7 @@ class MaritalkApi:
             dropped["num_tokens_per_message"] = _SLOWER
         if asked.get("chat_mode") is False:
             dropped["chat_mode"] = "the prompt is sent as a message of the user's"
-        return MaritalkRequest(out, dropped, strict=call.strict)
+        return MaritalkRequest(out, {**dropped, **_SHAPE.find_unread(asked)}, strict=call.strict)
 
 
 def _read_messages(given: object) -> list[Document]:

@@ -12,6 +12,7 @@ from antiphon.apis.messages.answer import write_message
 from antiphon.apis.messages.conversation import MessagesConversation
 from antiphon.apis.messages.errors import write_error
 from antiphon.apis.messages.request import KNOWN, NAMES, read_request
+from antiphon.apis.messages.shape import SHAPE
 from antiphon.apis.messages.stream import MessageStream
 from antiphon.apis.messages.targets import fit
 from antiphon.apis.reading import fault
@@ -25,13 +26,17 @@ COUNT: Final = "count_tokens"  # an action
 class MessagesRequest:
     """One request, read."""
 
-    dropped: Mapping[str, str] = {}
-
-    def __init__(self, document: Document, names: Mapping[str, str], *, strict: bool) -> None:
+    def __init__(self, document: Document, names: Mapping[str, str], asked: Document, *, strict: bool) -> None:
+        """`document`: the chat request. `asked`: what the client sent."""
         self.document = document
         self.names = names
+        self._asked = asked
         self._strict = strict
         self._stops = document.get("stop")
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        return SHAPE.find_unread(self._asked)
 
     def fit(self, document: Document, protocol: str) -> tuple[Document, list[ApiChange]]:
         changes = ApiChanges(strict=self._strict)
@@ -65,7 +70,7 @@ class MessagesApi:
             chat["betas"] = named
         if chat.get("stream"):
             chat["stream_options"] = {"include_usage": True}
-        return MessagesRequest(chat, {**NAMES, **conversation.names}, strict=call.strict)
+        return MessagesRequest(chat, {**NAMES, **conversation.names}, document, strict=call.strict)
 
 
 MESSAGES: Final = MessagesApi()

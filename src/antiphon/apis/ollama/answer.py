@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from antiphon.document import Document
+from antiphon.document import Document, objects_in
 from antiphon.errors import AntiphonError
 
 encode = msgspec.json.Encoder().encode
@@ -45,7 +45,7 @@ class OllamaAnswer:
         for key in ("content_filter_results",):
             if choice.get(key) is not None:
                 self._beside[key] = choice[key]
-        return {**self._piece(words, thought, calls), **self._last()}
+        return {**self._piece(words, thought, calls), **_logprobs(choice), **self._last()}
 
     def take(self, chunk: Document) -> bytes:
         usage = chunk.get("usage")
@@ -63,7 +63,7 @@ class OllamaAnswer:
             words = delta.get("content") or delta.get("refusal") or ""
             thought = delta.get("reasoning_content") or delta.get("reasoning") or ""
             if words or thought:
-                out += encode({**self._piece(words, thought, []), "done": False}) + b"\n"
+                out += encode({**self._piece(words, thought, []), **_logprobs(choice), "done": False}) + b"\n"
         return out
 
     def end(self) -> bytes:
@@ -114,6 +114,13 @@ class OllamaAnswer:
             **({"finish_reason": self._finish} if self._finish == "content_filter" else {}),
             **self._beside,
         }
+
+
+def _logprobs(choice: Document) -> Document:
+    """Ollama's tokens have the fields of Chat Completions."""
+    told = choice.get("logprobs")
+    tokens = objects_in(told.get("content")) if isinstance(told, dict) else []
+    return {"logprobs": tokens} if tokens else {}
 
 
 def _write_call(call: Document) -> Document:

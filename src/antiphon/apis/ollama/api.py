@@ -10,6 +10,7 @@ from antiphon.apis.api import ApiCall
 from antiphon.apis.changes import ApiChange, ApiChanges
 from antiphon.apis.ollama.answer import OllamaAnswer, write_error
 from antiphon.apis.ollama.request import OllamaReader
+from antiphon.apis.ollama.shape import SHAPE
 from antiphon.apis.targets import fit_common
 from antiphon.dialects import DIALECTS, Dialect
 from antiphon.document import Document
@@ -26,16 +27,23 @@ class OllamaRequest:
         document: Document,
         names: Mapping[str, str],
         dropped: Mapping[str, str],
+        asked: Document,
         now: Callable[[], float],
         *,
         is_prompt: bool,
         strict: bool,
     ) -> None:
+        """`document`: the chat request. `asked`: what the client sent. `dropped`: parameters of it."""
         self.document = document
         self.names = names
-        self.dropped = dropped
+        self._dropped = dropped
+        self._asked = asked
         self._strict = strict
         self._answer = OllamaAnswer(document["model"], now, is_prompt=is_prompt)
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        return {**self._dropped, **SHAPE.find_unread(self._asked)}
 
     def fit(self, document: Document, protocol: str) -> tuple[Document, list[ApiChange]]:
         changes = ApiChanges(strict=self._strict)
@@ -58,7 +66,9 @@ class OllamaApi:
         reader = OllamaReader(call.restore)
         is_prompt = call.action == GENERATE
         chat = reader.read(document, is_prompt=is_prompt)
-        return OllamaRequest(chat, reader.names, reader.dropped, call.now, is_prompt=is_prompt, strict=call.strict)
+        return OllamaRequest(
+            chat, reader.names, reader.dropped, document, call.now, is_prompt=is_prompt, strict=call.strict
+        )
 
 
 OLLAMA: Final = OllamaApi()
