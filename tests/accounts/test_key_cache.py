@@ -259,6 +259,21 @@ async def test_the_clock_is_set_back_and_a_revocation_arrives(scene: Scene, tmp_
     assert worker.cache.find(issued.digest, scene.clock.now) is None
 
 
+async def test_an_older_copy_of_another_gateway_does_not_stay(scene: Scene, tmp_path: Path) -> None:
+    """Two gateways of one store write one file. One that was slow must not bring a revoked key back."""
+    path, slow = tmp_path / "keys", KeyCache()
+    writer, late, worker = KeyCopyWriter(str(path), scene.cache), KeyCopyWriter(str(path), slow), Worker(path)
+    key, issued = await add_key(scene.store)
+    await KeyFeed(scene.store.keys, slow, print, lambda: NOON).poll()
+    await scene.store.keys.replace(msgspec.structs.replace(key, revoked=NOON), note())
+    await scene.feed.poll()
+    writer.write()
+    late.write()
+    writer.write()
+    assert worker.reader.poll(NOON)
+    assert worker.cache.find(issued.digest, NOON) is None
+
+
 async def test_a_spoiled_file_changes_nothing(scene: Scene, tmp_path: Path) -> None:
     key, issued = await add_key(scene.store)
     await scene.feed.poll()

@@ -22,23 +22,24 @@ class KeyCopyWriter:
     def __init__(self, path: str, cache: KeyCache) -> None:
         self._path = path
         self._cache = cache
-        self._written: tuple[int, int] | None = None  # the store and version that the file holds
+        self._written: tuple[int, int] | None = None  # the store and version that this writer wrote last
 
     def write(self) -> None:
         """Raises OSError."""
         cache = self._cache
         if cache.confirmed is None:
             return
-        if self._written != (cache.store, cache.version) or not os.path.exists(self._path):
+        current = cache.store, cache.version
+        if self._written != current or _version(self._path) != current:
             self._replace(HEAD.pack(cache.store, cache.version) + cache.dump(), cache.confirmed)
-            self._written = (cache.store, cache.version)
+            self._written = current
         else:
             _mark(self._path, cache.confirmed)
 
     def _replace(self, data: bytes, confirmed: int) -> None:
         """Readers see the old file or the new one, whole."""
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        draft = f"{self._path}.new"
+        draft = f"{self._path}.{os.getpid()}.new"  # another gateway may write the same copy now
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(descriptor, "wb") as file:
             file.write(data)
@@ -73,6 +74,16 @@ class KeyCopyReader:
             return False
         self._cache.confirm(stat.st_mtime_ns // 1000)
         return True
+
+
+def _version(path: str) -> tuple[int, int] | None:
+    """The store and version that a copy holds. Another gateway with the same store may have put an older one there."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            store, version = HEAD.unpack(file.read(HEAD.size))
+    except (OSError, struct.error):
+        return None
+    return store, version
 
 
 def _mark(path: str, confirmed: int) -> None:
