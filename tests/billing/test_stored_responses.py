@@ -148,6 +148,30 @@ async def test_what_is_deleted_or_not_kept_is_not_found(sdks: Any) -> None:
     assert caught.value.param == "input[0].id"
 
 
+async def test_an_item_is_referred_to_once(gateway: Accounted, sdks: Any) -> None:
+    """Else a small request would become one of any size."""
+    made = await sdks[0].create(model="m", input="Hi")
+    [given] = (await sdks[0].input_items.list(made.id)).data
+    first, second = ({"type": "item_reference", "id": id} for id in (given.id, made.output[0].id))
+    await sdks[0].create(model="m", input=[first, second, {"role": "user", "content": "More"}])
+    assert [message["content"] for message in asked(gateway)] == ["Hi", "Hello you", "More"]
+    with pytest.raises(BadRequestError, match="Duplicate") as caught:
+        await sdks[0].create(model="m", input=[first, second, first])
+    assert caught.value.param == "input[2].id"
+
+
+@pytest.mark.parametrize("id", [5, {}, [], ""])
+async def test_an_items_own_id_may_be_odd(gateway: Accounted, id: Any) -> None:
+    headers = {"authorization": f"Bearer {KEYS['KEY_ONE']}"}
+    items = [{"type": "message", "role": "user", "content": "Hi", "id": id}]
+    made = await call(gateway.port, "POST", "/v1/responses", {"model": "m", "input": items}, headers=headers)
+    if made.status == 200:
+        listed = await call(gateway.port, "GET", f"/v1/responses/{made.json['id']}/input_items", headers=headers)
+        assert (listed.status, listed.json["data"][0]["content"][0]["text"]) == (200, "Hi")
+    else:
+        assert (made.status, made.json["error"]["param"]) == (400, "input[0].id")
+
+
 async def test_anothers_response_is_not_gone_on_from(sdks: Any) -> None:
     made = await sdks[0].create(model="m", input="Secret")
     with pytest.raises(BadRequestError):

@@ -17,7 +17,10 @@ class Health:
         self._table = table
 
     def look(self) -> tuple[bool, dict[str, Any]]:
-        """-> is it ready, and what /readyz says. The same rules as on the public port; a store plays no part."""
+        """-> is it ready, and what /readyz says. As on the public port, but for evaluators and stores:
+
+        they play no part. Workers tell whether evaluators are ready, and not whether they start or are overloaded.
+        """
         options, state = self._options, read_state(self._options.room)
         said: dict[str, Any] = {"generation": state.generation}
         reasons = ["draining"] if state.draining else []

@@ -96,18 +96,34 @@ def earlier_items(id: str, stored: Mapping[str, ApiStored]) -> list[PlacedItem]:
 
 
 def with_references(items: Iterable[PlacedItem], stored: Mapping[str, ApiStored]) -> list[PlacedItem]:
-    """Items in the place of references to them."""
-    return [(path, find_item(item, path, stored) if is_reference(item) else item) for path, item in items]
+    """Items in the place of references to them. An item is referred to once, so that what a small request becomes is no
+    larger than what is kept. Raises RequestError."""
+    known: dict[str, dict[str, Any]] = {}  # the items of each kept response, which is read once
+    seen: set[str] = set()
+    placed: list[PlacedItem] = []
+    item: Any
+    for path, item in items:
+        if not is_reference(item):
+            placed.append((path, item))
+            continue
+        id = as_text(item.get("id"), f"{path}.id")
+        response = response_of(id) or ""
+        if response in stored and response not in known:
+            known[response] = _items_by_id(stored[response])
+        found = known.get(response, {}).get(id)
+        if found is None:
+            raise RequestError(f"Item with id '{id[:64]}' not found.", param=f"{path}.id")
+        if id in seen:
+            raise RequestError(f"Duplicate item found with id '{id[:64]}'.", param=f"{path}.id", code="duplicate_item")
+        seen.add(id)
+        placed.append((path, found))
+    return placed
 
 
-def find_item(reference: Any, path: str, stored: Mapping[str, ApiStored]) -> Any:
-    id = as_text(reference.get("id"), f"{path}.id")
-    kept = stored.get(response_of(id) or "")
-    if kept is not None:
-        for item in (*read_response(kept)["output"], *read_kept(kept).input):
-            if item.get("id") == id:
-                return item
-    raise RequestError(f"Item with id '{id[:64]}' not found.", param=f"{path}.id")
+def _items_by_id(kept: ApiStored) -> dict[str, Any]:
+    """Where an id stands twice, the output's counts, and of an input the first one."""
+    items = (*read_response(kept)["output"], *read_kept(kept).input)
+    return {item["id"]: item for item in reversed(items) if type(item.get("id")) is str}
 
 
 def listed_input(response_id: str, items: list[Any]) -> list[Document]:
