@@ -283,3 +283,12 @@ def test_without_a_folder_limits_are_not_given_up(
     )
     assert main(["serve", "-c", "limited.toml"]) == 1
     assert "antiphon: accounts cannot be kept: /dev/null/antiphon" in capfd.readouterr().err
+
+
+def test_keys_for_a_gateway_that_takes_none_are_warned_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTIPHON_ACCOUNTS__ENABLED", "false")
+    monkeypatch.setenv("ANTIPHON_ACCOUNTS__STORE", f"sqlite:///{tmp_path}/accounts.db")
+    assert main(["key", "create", "--name", "app"]) == 0
+    assert capsys.readouterr().err.startswith("warning: a gateway with these settings takes no issued keys")

@@ -50,6 +50,7 @@ FILE = "settings file (default: ./antiphon.toml if there is one, else built-in s
 LISTEN = "address to answer on: HOST:PORT or unix:/PATH; port 0 takes a free one (default: as set, or 127.0.0.1:8080)"
 EPILOG = "Try: antiphon serve, then curl http://127.0.0.1:8080/v1/models"
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+ACCOUNTS_OFF = "a gateway with these settings takes no issued keys ([accounts] enabled = false)"
 ACCOUNTS = {"key": run_key, "usage": run_usage, "reconcile": run_reconcile}  # over the store alone
 
 
@@ -137,6 +138,8 @@ def run_accounts(options: argparse.Namespace, settings: Settings, environ: Mappi
     except ValueError as error:
         print(f"antiphon: {error}", file=sys.stderr)
         return 1
+    if options.command == "key" and settings.accounts.enabled is False:
+        print(f"warning: {ACCOUNTS_OFF}", file=sys.stderr)
     return ACCOUNTS[options.command](options, url)
 
 

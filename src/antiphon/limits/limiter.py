@@ -186,7 +186,10 @@ class Limiter:
         for sequence, caller, model, actual in settlements:
             if sequence <= done:
                 continue
-            rows = self._find(caller, model)
+            try:
+                rows = self._find(caller, model)
+            except TableFull:  # it was never admitted: what was has its row
+                rows = ()
             if rows is None or not self.table.enter():
                 return False
             when = self._moment()
