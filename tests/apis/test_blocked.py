@@ -60,6 +60,12 @@ async def test_the_details_of_a_refusal(running: Running) -> None:
     assert answer.json["content"] == []
 
 
+@pytest.mark.parametrize("stream", [False, True])
+async def test_ollamas_clients_see_no_usual_end(running: Running, stream: bool) -> None:
+    answer = await CLIENTS["ollama"].post(running.port, "m", ["Hello"], stream=stream)
+    assert json.loads(answer.body.splitlines()[-1])["done_reason"] == "content_filter"
+
+
 async def test_silence_is_a_ping(tmp_path: Path) -> None:
     more = asyncio.Event()
     upstream = ScriptedUpstream([sse(wait(more), cut())])

@@ -13,6 +13,7 @@ from antiphon.document import Document, objects_in
 from antiphon.errors import AntiphonError
 
 encode = msgspec.json.Encoder().encode
+_TOLD: Final = frozenset({"length", "content_filter"})  # reasons that are no usual end
 LINES: Final = b"application/x-ndjson"
 
 
@@ -104,7 +105,7 @@ class OllamaAnswer:
         spent = int((self._now() - self._began) * 1e9)
         return {
             "done": True,
-            "done_reason": "length" if self._finish == "length" else "stop",
+            "done_reason": self._finish if self._finish in _TOLD else "stop",
             "total_duration": spent,
             "load_duration": 0,
             "prompt_eval_count": _count(self._usage, "prompt_tokens"),
