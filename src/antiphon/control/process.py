@@ -32,7 +32,7 @@ async def _take_settings(options: ControlOptions, data: bytes) -> dict[str, str]
 
 
 class ControlServer(uvicorn.Server):
-    """Signals are ours: the supervisor asks the process to end. The server waits for that, where uvicorn's own looks ten
+    """Signals are ours: the supervisor asks the process to end. The server waits for that; uvicorn's own looks ten
     times a second: an idle gateway should cost nothing."""
 
     def __init__(self, config: uvicorn.Config) -> None:
