@@ -66,6 +66,7 @@ async def test_an_interrupted_run_leaves_no_process(tmp_path: Path, sign: signal
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
     )
     try:
         await until(lambda: any(path.stat().st_size for path in tmp_path.glob("*/access.log")))
