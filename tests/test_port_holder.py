@@ -78,8 +78,8 @@ def test_who_listens_elsewhere_on_that_port_is_not_named(tmp_path: Path) -> None
         assert find_holder(Address("127.0.0.1", int(port))) is None
 
 
-def serve(listen: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "ANTIPHON_ENGINE__ENABLED": "false"}
+def serve(listen: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "ANTIPHON_ENGINE__ENABLED": "false", **more}
     command = [sys.executable, "-m", "antiphon", "serve", "--listen", listen]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, cwd=folder)
 
@@ -92,6 +92,13 @@ def test_the_error_names_the_option_and_the_holder(tmp_path: Path) -> None:
         f"antiphon: cannot listen on 127.0.0.1:{port}: Address already in use (by my-server.py, process {pid}). "
         "End what listens there, or choose another address: antiphon serve --listen HOST:PORT\n"
     )
+
+
+def test_for_the_control_plane_it_names_its_setting(tmp_path: Path) -> None:
+    with holding(tmp_path, "127.0.0.1") as (_, port):
+        done = serve("127.0.0.1:0", tmp_path, ANTIPHON_SERVER__CONTROL=f"127.0.0.1:{port}")
+    assert done.returncode == 1
+    assert done.stderr.endswith('choose another address: [server] control = "HOST:PORT", or "off"\n')
 
 
 def test_a_unix_socket_too(tmp_path: Path) -> None:

@@ -43,14 +43,14 @@ def open_control(address: Address | None) -> socket.socket | None:
         raise
 
 
-def why_not(address: Address, error: OSError) -> str:
-    """Why an address could not be listened on, and what to do."""
+def why_not(address: Address, error: OSError, elsewhere: str = "antiphon serve --listen HOST:PORT") -> str:
+    """Why an address could not be listened on, and what to do. `elsewhere`: how another one is chosen."""
     why = error.strerror or str(error)
     if error.errno != errno.EADDRINUSE:
         return why
     holder = find_holder(address)
     by = "" if holder is None else f" (by {holder})"
-    return f"{why}{by}. End what listens there, or choose another address: antiphon serve --listen HOST:PORT"
+    return f"{why}{by}. End what listens there, or choose another address: {elsewhere}"
 
 
 def address_of(sock: socket.socket) -> Address:

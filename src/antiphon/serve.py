@@ -17,6 +17,8 @@ from antiphon.settings.model import ServerSettings
 from antiphon.supervisor import LEAST_PATIENCE, WATCHED, HostProcess, Supervisor, run_host, say
 from antiphon.wiring_accounts import NoPlace, plan_accounts
 
+CONTROL_ELSEWHERE = '[server] control = "HOST:PORT", or "off"'
+
 
 def run(
     settings: Settings,
@@ -57,7 +59,7 @@ def run(
         control = open_control(server.control)
     except OSError as error:
         address = server.control or ServerSettings().listen
-        say(f"antiphon: cannot listen on {address} ([server] control): {why_not(address, error)}")
+        say(f"antiphon: cannot listen on {address} ([server] control): {why_not(address, error, CONTROL_ELSEWHERE)}")
         return 1
     if control is None and server.control is not None:
         say(f"WARNING: {server.control} is in use: this gateway runs without its control plane ([server] control)")
