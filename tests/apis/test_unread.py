@@ -72,3 +72,13 @@ async def test_tools_and_parts_of_geminis_own_are_not_named(api: Api) -> None:
     asked = {"contents": [{"role": "model", "parts": parts}, {"parts": [{"text": "y"}]}]}
     answer = await api.post(GEMINI, asked, {"authorization": f"Bearer {KEY}", "x-antiphon-receipt": "1"})
     assert UNREAD not in answer.body.decode()
+
+
+@pytest.mark.parametrize(
+    "choice", [{"type": "function", "name": "look"}, {"type": "allowed_tools", "mode": "auto", "tools": []}]
+)
+async def test_a_choice_of_responses(api: Api, choice: Document) -> None:
+    tool = {"type": "function", "name": "look", "parameters": {"type": "object"}}
+    asked = {"model": "scripted", "input": "Hello", "tools": [tool], "tool_choice": {**choice, "newField": "x"}}
+    answer = await api.post("/v1/responses", asked, {"authorization": f"Bearer {KEY}", "x-antiphon-receipt": "1"})
+    assert "tool_choice.newField" in {change["param"] for change in answer.json["antiphon"]["dropped"]}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from antiphon.document import Document
 
 UNREAD = "the gateway does not know it"
+LONGEST = 64  # characters of a name that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class RequestShape:
             return
         for name, inner in given.items():
             if name not in shape.fields:
-                yield from () if shape.takes_others else (f"{param}.{name}",)
+                yield from () if shape.takes_others else (f"{param}.{name[:LONGEST]}",)
             elif (below := shape.fields[name]) is not None:
                 yield from self._walk(inner, below, f"{param}.{name}")
 

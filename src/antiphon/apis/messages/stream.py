@@ -21,6 +21,7 @@ PING: Final = b'event: ping\ndata: {"type": "ping"}\n\n'
 _NO_USAGE: Final = {"input_tokens": 0, "output_tokens": 0}
 _BEGUN_BY_VENDOR: Final = frozenset({"server_tool_use", "mcp_tool_use"})  # blocks with an input, not for the client
 _NOT_TOLD: Final = frozenset({"thought_signature", "gemini_part"})
+_NO_WORDS: Final = frozenset({"role", "tool_calls"})  # of a delta
 _TOP: Final = ("container", "context_management")  # of Anthropic's message_delta
 
 
@@ -116,7 +117,7 @@ class MessageStream:
 
     def _take_delta(self, delta: Document) -> None:
         """Pieces of several calls may come in turns. What begins before a call is whole waits for its end."""
-        words = {key: value for key, value in delta.items() if key != "tool_calls" and value}
+        words = {key: value for key, value in delta.items() if key not in _NO_WORDS and value}
         if words and self._kind == "tool_use" and not self._calls.is_whole:
             self._behind.append(words)
         elif words:

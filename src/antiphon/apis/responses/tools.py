@@ -81,10 +81,12 @@ def read_choice(value: object, notes: RequestNotes, path: str = "tool_choice") -
         raise at(path, wrong_type("one of a string or object", value))
     kind = type_of(value, path)
     if kind in ("function", "custom"):
+        notes.drop_others(value, ("type", "name", "namespace"), path)
         return {"type": kind, kind: {"name": chat_name(text_of(value, "name", path), value.get("namespace"))}}
     if kind != "allowed_tools":
         notes.refuse(unsupported_value(f"{path}.type", kind, NO_BUILT_IN))
         return None
+    notes.drop_others(value, ("type", "mode", "tools"), path)
     mode = text_of(value, "mode", path)
     if "tools" not in value:
         raise missing(f"{path}.tools")
