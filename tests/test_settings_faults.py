@@ -107,8 +107,8 @@ UPSTREAM_FAULTS = [
     (
         'offers = ["file"]',
         "'offers[0]' must be one of completions, embeddings, responses, images/generations, images/edits, "
-        "images/variations, audio/speech, audio/transcriptions, audio/translations, rerank, moderations, files, batches, not 'file'; "
-        "did you mean 'files'?",
+        "images/variations, audio/speech, audio/transcriptions, audio/translations, rerank, moderations, files, "
+        "batches, not 'file'; did you mean 'files'?",
     ),
     ('url = ""', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),
     ('url = "api.openai.com/v1"', "'url' must begin with http:// or https:// (or unix:/path, for a socket)"),
