@@ -26,6 +26,7 @@ KEY = re.compile(r"ak-[0-9A-Za-z]{43}\n")
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ANTIPHON_ACCOUNTS__ENABLED")  # tests/conftest.py turns accounts off
     (tmp_path / "a.toml").write_text('[accounts]\nstore = "sqlite:///data/accounts.db"\n')
     return tmp_path
 
