@@ -21,7 +21,7 @@ SOURCES = [
     if "node_modules" not in path.parts and path != Path(__file__)
 ]
 CITED = re.compile(r"\[([a-z]{2,}(?:-[a-z]{2,})+)\]")
-FOREIGN = re.compile(r"\bdecision \d|\bspec(?:\.md)? §|\bspec [A-Z]\d|\bpeers S\d")
+FOREIGN = re.compile(r"\bdecisions? \d|\bspec(?:\.md)? §|\bspec [A-Z]\d|\bpeers S\d")
 
 
 def words(path: Path) -> Iterator[tuple[int, str]]:

@@ -76,13 +76,10 @@ def test_sockets_for_another_process_are_left_alone() -> None:
     assert environ == {"OTHER": "y"}
 
 
-def test_what_does_not_listen_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_listen_is_refused() -> None:
     ours, theirs = socket.socketpair()
-    with theirs:
-        descriptor = ours.detach()
-        monkeypatch.setattr("antiphon.systemd.FIRST_DESCRIPTOR", descriptor)
-        with pytest.raises(OSError, match="no listening stream socket"):
-            take_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"})
+    with theirs, pytest.raises(OSError, match="no listening stream socket"):
+        take_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}, ours.detach())
 
 
 def test_a_manager_that_is_gone_is_no_failure(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 FIRST_DESCRIPTOR: Final = 3
 
 
-def take_sockets(environ: MutableMapping[str, str]) -> list[socket.socket]:
+def take_sockets(environ: MutableMapping[str, str], first: int = FIRST_DESCRIPTOR) -> list[socket.socket]:
     """The listening sockets that were handed over; none where there are none for this process.
 
     The variables are removed: no child may take the sockets for its own. Raises OSError: one of them does not listen.
@@ -19,7 +19,7 @@ def take_sockets(environ: MutableMapping[str, str]) -> list[socket.socket]:
     environ.pop("LISTEN_FDNAMES", None)
     if for_whom != str(os.getpid()) or not count.isdecimal():
         return []
-    return [_adopt(FIRST_DESCRIPTOR + place) for place in range(int(count))]
+    return [_adopt(first + place) for place in range(int(count))]
 
 
 def notify(environ: MutableMapping[str, str], state: str) -> None:

@@ -187,7 +187,7 @@ class App:
         return admission
 
     def _dialect_of(self, request: Request | None) -> Dialect:
-        """For errors: the path's dialect, else that of a key we know, else the server's (decisions 2 and 10)."""
+        """For errors: the path's dialect, else that of a key we know, else the server's. [dialect-by-path]"""
         name = key = None
         if request is not None:
             place = find(request.path)
