@@ -20,6 +20,7 @@ from antiphon.evaluators.config import EvaluatorConfig
 from antiphon.heartbeat import beat
 from antiphon.metrics.meter import TurnMeter, open_meter
 from antiphon.settings import Settings
+from antiphon.settings.model import ServerSettings
 from antiphon.wiring_accounts import AccountsPlan
 from antiphon.worker_reload import WorkerReload
 
@@ -106,20 +107,25 @@ async def _serve(
     answers = {"prepare": reload.prepare, "commit": reload.commit, "abort": reload.abort, "turns": worker.list_turns}
     asked = await listen(room, worker_name(number), answers)
     await stopping.wait()
-    worker.server.leave()
-    await _wait(hurried, settings.server.lame_duck)
-    loop.remove_reader(life)
-    drain = settings.server.drain
-    last_words = loop.call_later(max(0.0, drain - LAST_WORDS), worker.give_up)
-    await worker.server.drain(drain)
-    last_words.cancel()
-    await worker.close()
+    await _end(worker, settings.server, hurried, life)
     beating.cancel()
     watching.cancel()
     if measuring is not None:
         measuring.cancel()
     asked.close()
     sys.stdout.flush()
+
+
+async def _end(worker: wiring.Worker, server: ServerSettings, hurried: asyncio.Event, life: int) -> None:
+    """The lame-duck phase, unless somebody is in a hurry; then the drain."""
+    loop = asyncio.get_running_loop()
+    worker.server.leave()
+    await _wait(hurried, server.lame_duck)
+    loop.remove_reader(life)
+    last_words = loop.call_later(max(0.0, server.drain - LAST_WORDS), worker.give_up)
+    await worker.server.drain(server.drain)
+    last_words.cancel()
+    await worker.close()
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:
